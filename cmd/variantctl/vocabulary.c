@@ -51,10 +51,13 @@ static const char *next_part(const char *text, char out[OCV_WORD_MAX])
     return end ? end + 2 : "";
 }
 
-static int fail_unknown(const struct vocabulary_query *w, enum ocv_word part, const char *meant,
-                        struct ocv_error *err)
+static int check_words(const struct vocabulary_query *w, struct ocv_error *err)
 {
-    char question[OCV_NEAREST_QUESTION_MAX];
+    char meant[OCV_WORD_MAX], question[OCV_NEAREST_QUESTION_MAX];
+    enum ocv_word part = ocv_vocabulary_check(w->ns, *w->feature ? w->feature : NULL,
+                                              *w->value ? w->value : NULL, meant);
+    if (part == OCV_WORD_KNOWN)
+        return OCV_OK;
     ocv_nearest_question(meant, question);
     if (part == OCV_WORD_NAMESPACE)
         return ocv_error_set(err, OCV_ERR_INVALID, "no namespace '%s'%s", w->ns, question);
@@ -63,14 +66,6 @@ static int fail_unknown(const struct vocabulary_query *w, enum ocv_word part, co
                              question);
     return ocv_error_set(err, OCV_ERR_INVALID, "%s :: %s has no value '%s'%s", w->ns, w->feature,
                          w->value, question);
-}
-
-static int check_words(const struct vocabulary_query *w, struct ocv_error *err)
-{
-    char meant[OCV_WORD_MAX];
-    enum ocv_word part = ocv_vocabulary_check(w->ns, *w->feature ? w->feature : NULL,
-                                              *w->value ? w->value : NULL, meant);
-    return part == OCV_WORD_KNOWN ? OCV_OK : fail_unknown(w, part, meant, err);
 }
 
 static const char *provider_of(namespace_ref ns)
@@ -87,14 +82,6 @@ static void example_of(namespace_ref ns, feature_ref feature, char *out, size_t 
         snprintf(out, size, "%s :: %s :: %.*s", ns->name, feature->name,
                  (int)strcspn(feature->values ? feature->values : "", ","),
                  feature->values ? feature->values : "");
-}
-
-static int print_namespaces(struct ocv_buffer *out, struct ocv_error *err)
-{
-    namespace_ref ns;
-    for (size_t i = 0; (ns = vocabulary_namespace_at(i)) != NULL; i++)
-        OCV_TRY(ocv_buffer_printf(out, err, "%-12s  %s  %s\n", ns->name, ns->kind, ns->meaning));
-    return OCV_OK;
 }
 
 static int print_features(namespace_ref ns, struct ocv_buffer *out, struct ocv_error *err)
@@ -116,20 +103,19 @@ static int print_wrapped(const char *what, char separator, const char *text, str
 {
     const char ends[] = {separator, '\0'};
     size_t indent = strlen(what), column = indent;
-    int status = ocv_buffer_printf(out, err, "%s", what);
-    while (*text && status == OCV_OK) {
+    OCV_TRY(ocv_buffer_printf(out, err, "%s", what));
+    while (*text) {
         size_t n = strcspn(text, ends), comma = separator == ',' && text[n];
         if (column + 1 + n + comma > WIDTH) {
-            status = ocv_buffer_printf(out, err, "\n%*s", (int)indent, "");
+            OCV_TRY(ocv_buffer_printf(out, err, "\n%*s", (int)indent, ""));
             column = indent;
         }
-        if (status == OCV_OK)
-            status = ocv_buffer_printf(out, err, "%s%.*s%s", column ? " " : "", (int)n, text,
-                                       comma ? "," : "");
+        OCV_TRY(ocv_buffer_printf(out, err, "%s%.*s%s", column ? " " : "", (int)n, text,
+                                  comma ? "," : ""));
         column += (column > 0) + n + comma;
         text += n + (text[n] != '\0');
     }
-    return status == OCV_OK ? ocv_buffer_append(out, "\n", 1, err) : status;
+    return ocv_buffer_append(out, "\n", 1, err);
 }
 
 static int print_feature(namespace_ref ns, feature_ref feature, struct ocv_buffer *out,
@@ -207,13 +193,10 @@ static int print_json(namespace_ref ns, feature_ref feature, struct ocv_buffer *
     for (size_t i = 0; (each = vocabulary_namespace_at(i)) != NULL; i++)
         if (!ns || ns == each)
             json_array_append_new(list, json_namespace(each, feature));
-    json_t *root =
+    ocv_auto_json *root =
         json_pack("{s:s, s:o}", "schema", "dev.ocivariant.vocabulary/v1", "namespaces", list);
-    char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
-    int status = text ? ocv_buffer_printf(out, err, "%s\n", text) : ocv_error_nomem(err);
-    free(text);
-    json_decref(root);
-    return status;
+    OCV_TRY(root ? ocv_json_append(root, JSON_INDENT(2), out, err) : ocv_error_nomem(err));
+    return ocv_buffer_append(out, "\n", 1, err);
 }
 
 /* The value for a product's name ("h100=90_real,..."), with its length; NULL: none. */
@@ -264,18 +247,18 @@ static int show_vocabulary(const char *text, bool json, struct ocv_error *err)
     bool alone = *w.ns && !*w.feature && !vocabulary_namespace_find(w.ns);
     if (alone && !json && find_word(w.ns, &out))
         return cli_print(out.data, out.len, err);
-    int status = *w.ns ? check_words(&w, err) : OCV_OK;
-    if (status < 0)
-        return status;
-    namespace_ref ns = vocabulary_namespace_find(w.ns);
+    if (*w.ns)
+        OCV_TRY(check_words(&w, err));
+    namespace_ref each, ns = vocabulary_namespace_find(w.ns);
     feature_ref feature = ns && *w.feature ? vocabulary_feature_find(ns, w.feature) : NULL;
-    if (json)
-        status = print_json(ns, feature, &out, err);
-    else if (feature)
-        status = print_feature(ns, feature, &out, err);
-    else
-        status = ns ? print_features(ns, &out, err) : print_namespaces(&out, err);
-    return status == OCV_OK ? cli_print(out.data, out.len, err) : status;
+    if (json || ns)
+        OCV_TRY(json      ? print_json(ns, feature, &out, err)
+                : feature ? print_feature(ns, feature, &out, err)
+                          : print_features(ns, &out, err));
+    for (size_t i = 0; !json && !ns && (each = vocabulary_namespace_at(i)) != NULL; i++)
+        OCV_TRY(
+            ocv_buffer_printf(&out, err, "%-12s  %s  %s\n", each->name, each->kind, each->meaning));
+    return cli_print(out.data, out.len, err);
 }
 
 int cmd_vocabulary(struct cli *cli, int argc, char **argv)

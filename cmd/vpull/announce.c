@@ -16,15 +16,12 @@ static int64_t default_bytes(struct pull *pull)
 {
     const struct ocv_entry *other = ocv_decision_default(pull->decision);
     struct ocv_descriptor descriptor;
-    struct manifest_doc child;
+    ocv_auto_child child = {0};
     if (!other || !strcmp(other->digest, pull->entry->digest) ||
-        child_descriptor(other, &descriptor, NULL) < 0)
+        child_descriptor(other, &descriptor, NULL) < 0 ||
+        child_read(pull->cli, &pull->image, &descriptor, &child, NULL) < 0)
         return -1;
-    int64_t bytes = -1;
-    if (child_read(pull->cli, &pull->image, &descriptor, &child, NULL) == OCV_OK)
-        bytes = child_bytes(&child);
-    child_free(&child);
-    return bytes;
+    return child_bytes(&child);
 }
 
 /* If the machine has hardware that the chosen build does not use, say so: users should not have to

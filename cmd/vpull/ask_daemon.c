@@ -2,6 +2,7 @@
 #include "cmd/vpull/vpull.h"
 #include "lib/internal/records/daemon.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/base/file.h"
 #include "lib/base/format/json.h"
 
@@ -12,16 +13,6 @@
 #define ANSWER_MAX (4u * 1024 * 1024) /* a larger decision is made by vpull itself */
 #define TIMEOUT_MS 1000u              /* a daemon that hangs must not hang vpull */
 #define TARGET_MAX 2048u
-
-/* Registry, repository, tag and digest need no escaping in a query, except "+" in algorithm names.
- */
-static bool write_target(const struct ocv_reference *ref, char target[TARGET_MAX])
-{
-    int n =
-        snprintf(target, TARGET_MAX, "/v1/resolve?ref=%s%s%s%s%s", ref->name, ref->tag ? ":" : "",
-                 ref->tag ? ref->tag : "", ref->digest ? "@" : "", ref->digest ? ref->digest : "");
-    return n > 0 && n < (int)TARGET_MAX && !strchr(target, '+');
-}
 
 static bool ask_for_choice(const struct cli *cli, const char *target, struct ocv_buffer *answer)
 {
@@ -37,37 +28,38 @@ static bool ask_for_choice(const struct cli *cli, const char *target, struct ocv
     return status == OCV_OK && http == 200;
 }
 
-static void show_warnings(const struct cli *cli, const char *text, const json_t *decision)
-{
-    size_t i;
-    const json_t *warning;
-    json_array_foreach(json_object_get(decision, "warnings"), i, warning)
-    {
-        char line[1024];
-        if (json_is_string(warning))
-            cli_warn(cli, "%s: %s", text, cli_text(json_string_value(warning), line, sizeof(line)));
-    }
-}
-
 char *daemon_choose(const struct cli *cli, const char *text, bool quiet)
 {
     ocv_auto(ocv_reference) ref = NULL;
     ocv_auto_buffer answer;
     char target[TARGET_MAX], *reference = NULL;
     ocv_buffer_init(&answer, ANSWER_MAX);
-    if (!cli_is_plain(cli) || ocv_reference_parse(text, &ref, NULL) < 0 ||
-        !write_target(ref, target) || !ask_for_choice(cli, target, &answer))
+    if (!cli_is_plain(cli) || ocv_reference_parse(text, &ref, NULL) < 0)
         return NULL;
-    json_t *decision = ocv_json_load_any(answer.data, answer.len, OCV_JSON_VALUES_MAX, 0, NULL);
+    /* Registry, repository, tag and digest need no escaping in a query, except "+" in algorithm
+     * names. */
+    int n =
+        snprintf(target, TARGET_MAX, "/v1/resolve?ref=%s%s%s%s%s", ref->name, ref->tag ? ":" : "",
+                 ref->tag ? ref->tag : "", ref->digest ? "@" : "", ref->digest ? ref->digest : "");
+    if (n <= 0 || n >= (int)TARGET_MAX || strchr(target, '+') ||
+        !ask_for_choice(cli, target, &answer))
+        return NULL;
+    ocv_auto_json *decision =
+        ocv_json_load_any(answer.data, answer.len, OCV_JSON_VALUES_MAX, 0, NULL);
     const char *digest = ocv_json_text_or(json_object_get(decision, "selected"), "digest", "");
-    if (!strcmp(ocv_json_text_or(decision, "schema", ""), "dev.ocivariant.decision/v1") &&
-        !strcmp(ocv_json_text_or(decision, "source", ""), "index") && ocv_digest_known(digest)) {
-        cli_log(cli, "%s: chosen by variantd", text);
-        if (asprintf(&reference, "%s@%s", ref->name, digest) < 0)
-            reference = NULL;
-        if (!quiet)
-            show_warnings(cli, text, decision);
+    if (strcmp(ocv_json_text_or(decision, "schema", ""), "dev.ocivariant.decision/v1") != 0 ||
+        strcmp(ocv_json_text_or(decision, "source", ""), "index") != 0 || !ocv_digest_known(digest))
+        return NULL;
+    cli_log(cli, "%s: chosen by variantd", text);
+    if (asprintf(&reference, "%s@%s", ref->name, digest) < 0)
+        reference = NULL;
+    size_t i;
+    const json_t *warning;
+    json_array_foreach(json_object_get(decision, "warnings"), i, warning)
+    {
+        char line[1024];
+        if (json_is_string(warning) && !quiet)
+            cli_warn(cli, "%s: %s", text, cli_text(json_string_value(warning), line, sizeof(line)));
     }
-    json_decref(decision);
     return reference;
 }

@@ -35,18 +35,6 @@ static int fail_image(const struct cli *cli, struct progress *progress, const ch
     return code;
 }
 
-/* A file or a tag holds one image: a second one would silently replace the first. */
-static int check_target(const struct destination *destination, const char *argument, size_t images,
-                        struct ocv_error *err)
-{
-    const char *slash = strrchr(argument, '/');
-    bool tagged = destination == &destination_oci && strchr(slash ? slash : argument, ':');
-    if (images < 2 || (destination != &destination_archive && !tagged))
-        return OCV_OK;
-    return ocv_error_set(err, OCV_ERR_INVALID, "--to %s:%s takes one image", destination->name,
-                         argument);
-}
-
 /* All images of one call. */
 struct run {
     struct cli *cli;
@@ -177,7 +165,7 @@ static void report_in_order(void *data, size_t i)
 static int run_tasks(struct run *run, bool pulls, struct ocv_error *err)
 {
     if (pulls && run->tasks.n > 1 && run->s->pull.jobs > 1) {
-        size_t *lanes = calloc(run->tasks.n, sizeof(*lanes));
+        ocv_auto_free size_t *lanes = calloc(run->tasks.n, sizeof(*lanes));
         const struct queue queue = {.n = run->tasks.n,
                                     .at_once = run->s->pull.jobs,
                                     .lanes = lanes,
@@ -194,7 +182,6 @@ static int run_tasks(struct run *run, bool pulls, struct ocv_error *err)
             status = queue_run(&queue, err);
         }
         close_lanes(run);
-        free(lanes);
         return status;
     }
     for (size_t i = 0; i < run->tasks.n && !cli_interrupted(run->cli); i++) {
@@ -221,26 +208,36 @@ static int fail_names(const struct cli *cli, struct progress *progress, char **i
     return code;
 }
 
-static int pull_all(struct run *run, char **images)
+static int plan_and_run(struct run *run, char **images, struct ocv_error *err)
 {
     const struct pull_options *options = &run->s->pull;
-    struct ocv_error err = {0};
     bool pulls = !options->dry_run && !options->print_ref;
+    OCV_TRY(tasks_plan(run->s, images, &run->tasks, err));
+    if (pulls || options->to)
+        OCV_TRY(destination_choose(run->cli, options, run->progress, &run->destination,
+                                   &run->argument, err));
+    if (pulls && run->tasks.n > 1) {
+        /* A file or a tag holds one image: a second one would silently replace the first. */
+        const char *slash = strrchr(run->argument, '/');
+        bool tagged = strchr(slash ? slash : run->argument, ':') != NULL;
+        if (run->destination == &destination_archive ||
+            (run->destination == &destination_oci && tagged))
+            return ocv_error_set(err, OCV_ERR_INVALID, "--to %s:%s takes one image",
+                                 run->destination->name, run->argument);
+    }
+    if (pulls && !options->to && !options->quiet)
+        progress_message(run->progress, "pulling to %s%s%s", run->destination->name,
+                         *run->argument ? ":" : "", run->argument);
+    return run_tasks(run, pulls, err);
+}
+
+static int pull_all(struct run *run, char **images)
+{
+    struct ocv_error err = {0};
     run->code = run->s->lock_file ? 0 : fail_names(run->cli, run->progress, images);
     if (run->code)
         return run->code;
-    int status = tasks_plan(run->s, images, &run->tasks, &err);
-    if (status == OCV_OK && (pulls || options->to))
-        status = destination_choose(run->cli, options, run->progress, &run->destination,
-                                    &run->argument, &err);
-    if (status == OCV_OK && pulls)
-        status = check_target(run->destination, run->argument, run->tasks.n, &err);
-    if (status == OCV_OK && pulls && !options->to && !options->quiet)
-        progress_message(run->progress, "pulling to %s%s%s", run->destination->name,
-                         *run->argument ? ":" : "", run->argument);
-    if (status == OCV_OK)
-        status = run_tasks(run, pulls, &err);
-    if (status < 0)
+    if (plan_and_run(run, images, &err) < 0)
         run->code = fail_image(run->cli, run->progress, NULL, &err);
     progress_image(run->progress, NULL); /* the task's text goes */
     tasks_free(&run->tasks);

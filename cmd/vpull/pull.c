@@ -45,23 +45,6 @@ static int name_result(struct pull *pull, struct ocv_error *err)
     return OCV_OK;
 }
 
-static void show_rejected(const struct pull *pull, size_t i)
-{
-    char name[80];
-    ocv_auto_buffer reason;
-    ocv_buffer_init(&reason, TEXT_MAX);
-    struct ocv_rejection r = ocv_decision_rejected(pull->decision, i);
-    if (ocv_decision_reason(pull->decision, i, &reason, NULL) < 0 || !reason.data)
-        return;
-    explain_name(pull->image.index, r.entry, name, sizeof(name));
-    if (progress_is_json(pull->progress))
-        progress_event(pull->progress, "rejected",
-                       json_pack("{s:s, s:s, s:s, s:s}", "name", name, "digest", r.entry->digest,
-                                 "code", ocv_reject_name(r.code), "reason", reason.data));
-    else
-        progress_message(pull->progress, "  %s: %s", name, reason.data);
-}
-
 static int no_match(struct pull *pull, struct ocv_error *err)
 {
     size_t n = ocv_decision_rejected_count(pull->decision);
@@ -71,8 +54,22 @@ static int no_match(struct pull *pull, struct ocv_error *err)
     if (pull->options->quiet || status == OCV_ERR_CONFIG) /* the label does not exist */
         return status;
     progress_hold(pull->progress);
-    for (size_t i = 0; i < n && i < REJECTIONS_SHOWN; i++)
-        show_rejected(pull, i);
+    for (size_t i = 0; i < n && i < REJECTIONS_SHOWN; i++) {
+        char name[80];
+        ocv_auto_buffer reason;
+        ocv_buffer_init(&reason, TEXT_MAX);
+        struct ocv_rejection r = ocv_decision_rejected(pull->decision, i);
+        if (ocv_decision_reason(pull->decision, i, &reason, NULL) < 0 || !reason.data)
+            continue;
+        explain_name(pull->image.index, r.entry, name, sizeof(name));
+        if (progress_is_json(pull->progress))
+            progress_event(pull->progress, "rejected",
+                           json_pack("{s:s, s:s, s:s, s:s}", "name", name, "digest",
+                                     r.entry->digest, "code", ocv_reject_name(r.code), "reason",
+                                     reason.data));
+        else
+            progress_message(pull->progress, "  %s: %s", name, reason.data);
+    }
     if (n > REJECTIONS_SHOWN && !progress_is_json(pull->progress))
         progress_message(pull->progress, "  and %zu more", n - REJECTIONS_SHOWN);
     progress_release(pull->progress);
@@ -99,28 +96,13 @@ static int check_locked(const struct pull *pull, struct ocv_error *err)
     return OCV_ERR_NO_MATCH;
 }
 
-/* Always show a choice by tag rule: nothing in the registry tells of it. */
-static void announce_tag(const struct pull *pull)
-{
-    const char *tag = image_tag(&pull->image, pull->entry);
-    if (!tag)
-        return;
-    if (pull->options->print_ref || pull->options->quiet)
-        fprintf(stderr, "%s: %s: tag %s by the tag rules of %s\n", pull->cli->program,
-                pull->image.text, tag, ocv_tag_choice_family(pull->image.choice));
-    else
-        progress_message(pull->progress, "%s: tag %s by the tag rules of %s", pull->image.text, tag,
-                         ocv_tag_choice_family(pull->image.choice));
-}
-
 static int resolve_entry(struct pull *pull, struct ocv_error *err)
 {
-    int status = image_resolve(pull->cli, &pull->image, &pull->decision, err);
-    if (status < 0)
-        return status;
+    const struct pull_options *options = pull->options;
+    OCV_TRY(image_resolve(pull->cli, &pull->image, &pull->decision, err));
     const char *const *warnings;
     size_t n = ocv_index_warnings(pull->image.index, &warnings);
-    for (size_t i = 0; i < n && !pull->options->quiet; i++)
+    for (size_t i = 0; i < n && !options->quiet; i++)
         progress_warn(pull->progress, pull->cli->program, "%s: %s", pull->image.text, warnings[i]);
     pull->entry = ocv_decision_selected(pull->decision);
     if (pull->entry && pull->cli->unchecked)
@@ -129,37 +111,22 @@ static int resolve_entry(struct pull *pull, struct ocv_error *err)
                       pull->cli->label);
     if (!pull->entry)
         return no_match(pull, err);
-    status = check_locked(pull, err);
-    if (status == OCV_OK)
-        announce_tag(pull);
-    return status;
+    OCV_TRY(check_locked(pull, err));
+    /* Always show a choice by tag rule: nothing in the registry tells of it. */
+    const char *tag = image_tag(&pull->image, pull->entry);
+    if (tag && (options->print_ref || options->quiet))
+        fprintf(stderr, "%s: %s: tag %s by the tag rules of %s\n", pull->cli->program,
+                pull->image.text, tag, ocv_tag_choice_family(pull->image.choice));
+    else if (tag)
+        progress_message(pull->progress, "%s: tag %s by the tag rules of %s", pull->image.text, tag,
+                         ocv_tag_choice_family(pull->image.choice));
+    return OCV_OK;
 }
 
-static int print_and_free(const struct pull *pull, char *reference, struct ocv_error *err)
+static int print_reference(const struct pull *pull, char *reference, struct ocv_error *err)
 {
-    if (!reference)
-        return ocv_error_nomem(err);
-    int status = ocv_buffer_printf(pull->prints, err, "%s\n", reference);
-    free(reference);
-    return status;
-}
-
-static int read_child(struct pull *pull, struct ocv_error *err)
-{
-    struct ocv_descriptor descriptor;
-    OCV_TRY(child_descriptor(pull->entry, &descriptor, err));
-    return child_read(pull->cli, &pull->image, &descriptor, &pull->child, err);
-}
-
-/* The name to give docker or podman: they may not find an image by its manifest digest alone. */
-static char *quiet_name(const struct pull *pull, const struct destination *destination)
-{
-    const struct ocv_reference *reference = pull->image.reference;
-    bool engine = destination == &destination_docker || destination == &destination_podman;
-    char *out = NULL;
-    int made = engine && reference ? asprintf(&out, "%s@%s", reference->name, pull->entry->digest)
-                                   : asprintf(&out, "%s", pull->entry->digest);
-    return made < 0 ? NULL : out;
+    ocv_auto_free char *text = reference;
+    return text ? ocv_buffer_printf(pull->prints, err, "%s\n", text) : ocv_error_nomem(err);
 }
 
 static int print_result(const struct pull *pull, const struct destination *destination,
@@ -172,8 +139,14 @@ static int print_result(const struct pull *pull, const struct destination *desti
                                  pull->name, "where", where, "cached", pull->cached));
         return OCV_OK;
     }
-    if (pull->options->quiet)
-        return print_and_free(pull, quiet_name(pull, destination), err);
+    const struct ocv_reference *reference = pull->image.reference;
+    if (pull->options->quiet) {
+        /* docker and podman may not find an image by its manifest digest alone */
+        bool named =
+            reference && (destination == &destination_docker || destination == &destination_podman);
+        return ocv_buffer_printf(pull->prints, err, "%s%s%s\n", named ? reference->name : "",
+                                 named ? "@" : "", pull->entry->digest);
+    }
     bool engine = pull->cached && !strncmp(where, "into ", 5);
     int status = ocv_buffer_printf(
         pull->prints, err, "Digest: %s\nStatus: %s%s\n%s%s", pull->entry->digest,
@@ -209,16 +182,16 @@ static int pull_one(struct pull *pull, const struct destination *destination, co
                     struct ocv_error *err)
 {
     char where[512] = "";
-    int status = name_result(pull, err);
-    if (status == OCV_OK)
-        status = read_child(pull, err);
-    if (status == OCV_OK)
-        status = pull_announce(pull, err);
-    if (status == OCV_OK && !pull->entry->has_platform)
-        status = pull_check_lone(pull, err);
-    if (status < 0 || pull->options->dry_run)
-        return status;
-    status = destination->pull(pull, argument, where, sizeof(where), err);
+    struct ocv_descriptor descriptor;
+    OCV_TRY(name_result(pull, err));
+    OCV_TRY(child_descriptor(pull->entry, &descriptor, err));
+    OCV_TRY(child_read(pull->cli, &pull->image, &descriptor, &pull->child, err));
+    OCV_TRY(pull_announce(pull, err));
+    if (!pull->entry->has_platform)
+        OCV_TRY(pull_check_lone(pull, err));
+    if (pull->options->dry_run)
+        return OCV_OK;
+    int status = destination->pull(pull, argument, where, sizeof(where), err);
     progress_finish(pull->progress);
     if (status < 0) {
         advise_tag(pull, destination, err);
@@ -228,15 +201,24 @@ static int pull_one(struct pull *pull, const struct destination *destination, co
     return print_result(pull, destination, where, err);
 }
 
+static void pull_free(struct pull *pull)
+{
+    child_free(&pull->child);
+    ocv_decision_free(pull->decision);
+    image_close(&pull->image);
+    free(pull->name);
+}
+
 int pull_image(struct cli *cli, const struct pull_options *options, struct progress *progress,
                const char *text, const struct destination *destination, const char *argument,
                struct ocv_buffer *prints, struct ocv_error *err)
 {
-    struct pull pull = {.cli = cli, .options = options, .progress = progress, .prints = prints};
+    __attribute__((cleanup(pull_free))) struct pull pull = {
+        .cli = cli, .options = options, .progress = progress, .prints = prints};
     char *chosen =
         options->print_ref && !options->locked ? daemon_choose(cli, text, options->quiet) : NULL;
     if (chosen)
-        return print_and_free(&pull, chosen, err);
+        return print_reference(&pull, chosen, err);
     if (strncmp(text, "oci:", 4) != 0)
         progress_status(progress, "resolving", text, "%s: resolving", text);
     if (options->print_ref && !options->quiet)
@@ -249,14 +231,9 @@ int pull_image(struct cli *cli, const struct pull_options *options, struct progr
                      ? image_open_locked(cli, text, options->locked, &pull.image, err)
                      : image_open_by_rule(cli, text, &pull.image, err);
     progress_late_end(progress);
-    if (status == OCV_OK)
-        status = resolve_entry(&pull, err);
-    if (status == OCV_OK)
-        status = options->print_ref ? print_and_free(&pull, pull_digest_reference(&pull), err)
-                                    : pull_one(&pull, destination, argument, err);
-    child_free(&pull.child);
-    ocv_decision_free(pull.decision);
-    image_close(&pull.image);
-    free(pull.name);
-    return status;
+    if (status < 0)
+        return status;
+    OCV_TRY(resolve_entry(&pull, err));
+    return options->print_ref ? print_reference(&pull, pull_digest_reference(&pull), err)
+                              : pull_one(&pull, destination, argument, err);
 }

@@ -61,18 +61,6 @@ static void *work(void *data)
     return NULL;
 }
 
-static void report_ends(struct running *running)
-{
-    const struct queue *queue = running->queue;
-    for (size_t i = 0; i < queue->n; i++) {
-        pthread_mutex_lock(&running->lock);
-        while (running->states[i] != TASK_ENDED)
-            pthread_cond_wait(&running->changed, &running->lock);
-        pthread_mutex_unlock(&running->lock);
-        queue->ended(queue->data, i);
-    }
-}
-
 int queue_run(const struct queue *queue, struct ocv_error *err)
 {
     struct running running = {
@@ -83,8 +71,13 @@ int queue_run(const struct queue *queue, struct ocv_error *err)
     if (threads && running.states)
         while (started < most && pthread_create(&threads[started], NULL, work, &running) == 0)
             started++;
-    if (started > 0) /* fewer than asked for do as well */
-        report_ends(&running);
+    for (size_t i = 0; started > 0 && i < queue->n; i++) { /* fewer than asked for do as well */
+        pthread_mutex_lock(&running.lock);
+        while (running.states[i] != TASK_ENDED)
+            pthread_cond_wait(&running.changed, &running.lock);
+        pthread_mutex_unlock(&running.lock);
+        queue->ended(queue->data, i);
+    }
     for (size_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     free(threads);

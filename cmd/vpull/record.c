@@ -33,7 +33,7 @@ void pull_record(const struct pull *pull)
     struct ocv_error err = {0};
     const struct ocv_descriptor *tagged =
         NULL; /* a tag rule's index is not in the registry; the tag's own may be */
-    char *repository = repository_of(pull);
+    ocv_auto_free char *repository = repository_of(pull);
     bool index = pull->image.kind == OCV_DOCUMENT_INDEX;
     if (pull->image.choice)
         ocv_tag_choice_tag(pull->image.choice, pull->entry, &tagged);
@@ -45,15 +45,6 @@ void pull_record(const struct pull *pull)
         ocv_record_chosen(record_dir(pull->cli, dir, sizeof(dir)), pull->image.index,
                           index ? pull->entry : NULL, &where, &err) < 0)
         cli_log(pull->cli, "not recorded on this node: %s", err.message);
-    free(repository);
-}
-
-static json_t *read_config(struct pull *pull, struct ocv_buffer *text)
-{
-    if (child_config(pull->cli, &pull->image, &pull->child, text, NULL) < 0)
-        return NULL; /* the pull itself reports the error */
-    return ocv_json_load_any(text->data, text->len, OCV_JSON_VALUES_MAX, JSON_REJECT_DUPLICATES,
-                             NULL);
 }
 
 /* What is known of the image: from the node's record, else from its config's labels. */
@@ -115,12 +106,12 @@ int pull_check_lone(struct pull *pull, struct ocv_error *err)
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_MANIFEST_MAX);
     ocv_auto_record said = {0};
-    json_t *config = read_config(pull, &text);
+    ocv_auto_json *config = NULL; /* the pull itself reports an error */
+    if (child_config(pull->cli, &pull->image, &pull->child, &text, NULL) == OCV_OK)
+        config = ocv_json_load_any(text.data, text.len, OCV_JSON_VALUES_MAX, JSON_REJECT_DUPLICATES,
+                                   NULL);
     check_platform(pull, config);
     bool pinned = pull->image.kind == OCV_DOCUMENT_MANIFEST && pull->image.reference &&
                   pull->image.reference->digest;
-    int status =
-        pinned && find_said(pull, config, &said) ? check_recorded(pull, &said, err) : OCV_OK;
-    json_decref(config);
-    return status;
+    return pinned && find_said(pull, config, &said) ? check_recorded(pull, &said, err) : OCV_OK;
 }

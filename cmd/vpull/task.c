@@ -8,18 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int not_locked_for(const struct lock_image *locked, const char *profile,
-                          struct ocv_error *err)
-{
-    char question[OCV_NEAREST_QUESTION_MAX];
-    struct ocv_nearest nearest = {.wanted = profile};
-    for (size_t i = 0; i < locked->n_choices; i++)
-        ocv_nearest_offer(&nearest, locked->choices[i].profile);
-    return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: nothing is locked for '%s'%s",
-                         locked->reference, profile,
-                         ocv_nearest_question(ocv_nearest_meant(&nearest), question));
-}
-
 /* Pull by the locked index digest, or with --lock-profile by the locked manifest digest, without a
  * probe. The result gets the name asked for. */
 static int plan_locked(const struct vpull_settings *s, const struct lock_image *locked,
@@ -29,8 +17,15 @@ static int plan_locked(const struct vpull_settings *s, const struct lock_image *
     const struct lock_choice *choice =
         s->lock_profile ? lock_choice(locked, s->lock_profile) : NULL;
     task->image = locked->reference;
-    if (s->lock_profile && !choice)
-        return not_locked_for(locked, s->lock_profile, err);
+    if (s->lock_profile && !choice) {
+        char question[OCV_NEAREST_QUESTION_MAX];
+        struct ocv_nearest nearest = {.wanted = s->lock_profile};
+        for (size_t i = 0; i < locked->n_choices; i++)
+            ocv_nearest_offer(&nearest, locked->choices[i].profile);
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: nothing is locked for '%s'%s",
+                             locked->reference, s->lock_profile,
+                             ocv_nearest_question(ocv_nearest_meant(&nearest), question));
+    }
     task->options.locked = choice ? NULL : locked;
     task->options.choice = choice;
     bool layout = strncmp(locked->reference, "oci:", 4) == 0;
@@ -65,9 +60,8 @@ int tasks_plan(const struct vpull_settings *s, char **images, struct tasks *out,
                struct ocv_error *err)
 {
     *out = (struct tasks){0};
-    int status = s->lock_file ? lock_read(s->lock_file, &out->lock, err) : OCV_OK;
-    if (status < 0)
-        return status;
+    if (s->lock_file)
+        OCV_TRY(lock_read(s->lock_file, &out->lock, err));
     bool named = images[0] != NULL;
     for (size_t i = 0; named ? images[i] != NULL : i < out->lock.n_images; i++) {
         struct task *task = ocv_array_grow(&out->list, out->n);
@@ -76,9 +70,8 @@ int tasks_plan(const struct vpull_settings *s, char **images, struct tasks *out,
         out->n++;
         task->options = s->pull;
         ocv_buffer_init(&task->prints, TASK_PRINTS_MAX);
-        status = named ? plan_named(s, &out->lock, images[i], task, &task->err)
-                       : plan_locked(s, &out->lock.images[i], task, &task->err);
-        task->failed = status < 0;
+        task->failed = (named ? plan_named(s, &out->lock, images[i], task, &task->err)
+                              : plan_locked(s, &out->lock.images[i], task, &task->err)) < 0;
     }
     for (size_t i = 0; i < out->n; i++)
         out->list[i].options.many = out->n > 1;
@@ -104,13 +97,6 @@ static bool shares_lane(const struct ocv_reference *a, const struct ocv_referenc
     return tag || !strcmp(a->name, b->name);
 }
 
-static void merge_lanes(struct tasks *tasks, size_t into, size_t from)
-{
-    for (size_t i = 0; i < tasks->n; i++)
-        if (tasks->list[i].lane == from)
-            tasks->list[i].lane = into;
-}
-
 void tasks_lanes(struct tasks *tasks, const struct destination *destination)
 {
     struct ocv_reference **references = calloc(tasks->n + 1, sizeof(struct ocv_reference *));
@@ -121,9 +107,14 @@ void tasks_lanes(struct tasks *tasks, const struct destination *destination)
             continue;
         (void)!ocv_reference_parse(task->options.tag ? task->options.tag : task->text,
                                    &references[i], NULL);
-        for (size_t k = 0; k < i; k++)
-            if (shares_lane(references[k], references[i], destination))
-                merge_lanes(tasks, tasks->list[k].lane, task->lane);
+        for (size_t k = 0; k < i; k++) {
+            size_t from = task->lane, into = tasks->list[k].lane;
+            if (!shares_lane(references[k], references[i], destination))
+                continue;
+            for (size_t t = 0; t < tasks->n; t++)
+                if (tasks->list[t].lane == from)
+                    tasks->list[t].lane = into;
+        }
     }
     for (size_t i = 0; references && i < tasks->n; i++)
         ocv_reference_free(references[i]);

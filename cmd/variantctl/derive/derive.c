@@ -88,23 +88,18 @@ static int derive_child(struct derive *d, const struct image *image,
                         const struct ocv_descriptor *descriptor, const char *label,
                         struct ocv_error *err)
 {
-    struct manifest_doc child = {0};
+    ocv_auto_child child = {0};
     ocv_auto_buffer config;
     ocv_buffer_init(&config, CONFIG_MAX);
     struct derive_result *result = new_result(d, image->text, label);
     if (!result)
         return ocv_error_nomem(err);
-    int status = derive_manifest(d->cli, image, descriptor, &child, err);
-    if (status >= 0)
-        status = derive_config(d->cli, image, &child, &config, err);
-    if (status >= 0)
-        status = derive_read_content(d->cli, image, &child, &config, NULL, &result->content, err);
-    if (status >= 0 && d->request.attach)
-        status =
-            derive_attach(d->cli, image, &child, &result->content.report, result->attached, err);
-    child_free(&child);
-    if (status < 0)
-        return status;
+    OCV_TRY(derive_manifest(d->cli, image, descriptor, &child, err));
+    OCV_TRY(derive_config(d->cli, image, &child, &config, err));
+    OCV_TRY(derive_read_content(d->cli, image, &child, &config, NULL, &result->content, err));
+    if (d->request.attach)
+        OCV_TRY(
+            derive_attach(d->cli, image, &child, &result->content.report, result->attached, err));
     result->config = config.data;
     result->config_len = config.len;
     ocv_buffer_init(&config, CONFIG_MAX); /* the result takes it over */
@@ -153,48 +148,36 @@ static int derive_path(struct derive *d, const char *path, struct ocv_error *err
 
 static int derive_image(struct derive *d, const char *text, struct ocv_error *err)
 {
-    struct image image = {0};
-    int status = cli_load(d->cli, err);
-    if (status >= 0)
-        status = image_open(d->cli, text, &image, err);
-    if (status >= 0)
-        status = image_flatten(d->cli, &image, err);
-    if (status >= 0)
-        status = image.kind == OCV_DOCUMENT_INDEX ? derive_entries(d, &image, err)
-                                                  : derive_child(d, &image, &image.top, NULL, err);
-    image_close(&image);
-    return status;
+    ocv_auto_image image = {0};
+    OCV_TRY(cli_load(d->cli, err));
+    OCV_TRY(image_open(d->cli, text, &image, err));
+    OCV_TRY(image_flatten(d->cli, &image, err));
+    return image.kind == OCV_DOCUMENT_INDEX ? derive_entries(d, &image, err)
+                                            : derive_child(d, &image, &image.top, NULL, err);
 }
 
 static int print_results(const struct derive *d, struct ocv_error *err)
 {
-    ocv_auto_buffer out;
+    ocv_auto_buffer out, page;
     ocv_buffer_init(&out, OUTPUT_MAX);
-    int status = OCV_OK;
+    ocv_buffer_init(&page, OUTPUT_MAX);
     if (d->request.json) {
         json_t *list = json_array();
         for (size_t i = 0; i < d->n; i++)
             json_array_append_new(list, derive_format_json(&d->results[i]));
-        json_t *root =
+        ocv_auto_json *root =
             json_pack("{s:s, s:o}", "schema", "dev.ocivariant.derive/v1", "images", list);
-        char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
-        status = text ? ocv_buffer_printf(&out, err, "%s\n", text) : ocv_error_nomem(err);
-        free(text);
-        json_decref(root);
+        OCV_TRY(root ? ocv_json_append(root, JSON_INDENT(2), &out, err) : ocv_error_nomem(err));
+        OCV_TRY(ocv_buffer_append(&out, "\n", 1, err));
     }
-    for (size_t i = 0; i < d->n && status >= 0 && !d->request.json; i++) {
+    for (size_t i = 0; i < d->n && !d->request.json; i++) {
         if (i)
-            status = ocv_buffer_append(&out, "\n", 1, err);
-        if (status >= 0)
-            status = derive_format_text(&d->results[i], &out, err);
+            OCV_TRY(ocv_buffer_append(&out, "\n", 1, err));
+        OCV_TRY(derive_format_text(&d->results[i], &out, err));
     }
-    return status < 0 ? status : cli_print(out.data, out.len, err);
-}
-
-static int write_page(const struct derive *d, struct ocv_error *err)
-{
-    ocv_auto_buffer page;
-    ocv_buffer_init(&page, OUTPUT_MAX);
+    OCV_TRY(cli_print(out.data, out.len, err));
+    if (!d->request.page)
+        return OCV_OK;
     OCV_TRY(derive_format_page(d->results, d->n, &page, err));
     return ocv_file_write(d->request.page, page.data, page.len, err);
 }
@@ -230,8 +213,6 @@ int cmd_derive(struct cli *cli, int argc, char **argv)
     int status = derive_argument(&d, *cli->arguments, &err);
     if (status >= 0)
         status = print_results(&d, &err);
-    if (status >= 0 && d.request.page)
-        status = write_page(&d, &err);
     free_results(&d);
     return status < 0 ? cli_fail(cli, &err) : 0;
 }

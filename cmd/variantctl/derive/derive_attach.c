@@ -2,6 +2,7 @@
 #include "cmd/variantctl/derive/derive_verb.h"
 
 #include "cmd/variantctl/place/place.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
 #include <stdlib.h>
@@ -35,58 +36,36 @@ static int write_blob(struct place *place, const void *bytes, struct ocv_descrip
     return ocv_registry_push(place->cli->registry, place->reference, &push, &how, err);
 }
 
-/* The artifact's manifest; the caller frees the text. */
-static char *manifest_text(const struct ocv_descriptor *config, const struct ocv_descriptor *layer,
-                           const struct ocv_descriptor *subject)
-{
-    json_t *root = json_pack("{s:i, s:s, s:s, s:o, s:[o], s:o}", "schemaVersion", 2, "mediaType",
-                             OCV_MEDIA_TYPE_MANIFEST, "artifactType", OCV_CONTENT_MEDIA_TYPE,
-                             "config", descriptor_json(config), "layers", descriptor_json(layer),
-                             "subject", descriptor_json(subject));
-    char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
-    json_decref(root);
-    return text;
-}
-
-/* The manifest, and its entry in the subject's list of referrers. */
-static int write_manifest(struct place *place, const char *text, const char *subject,
-                          char digest[OCV_DIGEST_MAX], struct ocv_error *err)
-{
-    struct ocv_descriptor d;
-    int status = describe_bytes(OCV_MEDIA_TYPE_MANIFEST, text, strlen(text), &d, err);
-    if (status >= 0)
-        status = place_put(place, NULL, &d, text, strlen(text), err);
-    if (status < 0)
-        return status;
-    json_t *added = json_array(), *entry = descriptor_json(&d);
-    json_object_set_new(entry, "artifactType", json_string(OCV_CONTENT_MEDIA_TYPE));
-    status = !added || json_array_append_new(added, entry) < 0
-                 ? ocv_error_nomem(err)
-                 : note_referrers(place, subject, added, err);
-    json_decref(added);
-    memcpy(digest, d.digest, sizeof(d.digest));
-    return status;
-}
-
 static int write_all(struct place *place, const struct manifest_doc *child,
                      const struct ocv_buffer *findings, char digest[OCV_DIGEST_MAX],
                      struct ocv_error *err)
 {
-    struct ocv_descriptor config, layer, subject = child->descriptor;
+    struct ocv_descriptor config, layer, artifact, subject = child->descriptor;
     subject.size = (int64_t)child->body.len;
-    int status = describe_bytes(EMPTY_TYPE, EMPTY_BYTES, strlen(EMPTY_BYTES), &config, err);
-    if (status >= 0)
-        status = describe_bytes(OCV_CONTENT_MEDIA_TYPE, findings->data, findings->len, &layer, err);
-    if (status >= 0)
-        status = write_blob(place, EMPTY_BYTES, &config, err);
-    if (status >= 0)
-        status = write_blob(place, findings->data, &layer, err);
-    if (status < 0)
-        return status;
-    char *text = manifest_text(&config, &layer, &subject);
-    status = text ? write_manifest(place, text, subject.digest, digest, err) : ocv_error_nomem(err);
-    free(text);
-    return status;
+    OCV_TRY(describe_bytes(EMPTY_TYPE, EMPTY_BYTES, strlen(EMPTY_BYTES), &config, err));
+    OCV_TRY(describe_bytes(OCV_CONTENT_MEDIA_TYPE, findings->data, findings->len, &layer, err));
+    OCV_TRY(write_blob(place, EMPTY_BYTES, &config, err));
+    OCV_TRY(write_blob(place, findings->data, &layer, err));
+
+    ocv_auto_json *root =
+        json_pack("{s:i, s:s, s:s, s:o, s:[o], s:o}", "schemaVersion", 2, "mediaType",
+                  OCV_MEDIA_TYPE_MANIFEST, "artifactType", OCV_CONTENT_MEDIA_TYPE, "config",
+                  descriptor_json(&config), "layers", descriptor_json(&layer), "subject",
+                  descriptor_json(&subject));
+    ocv_auto_free char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+    if (!text)
+        return ocv_error_nomem(err);
+    OCV_TRY(describe_bytes(OCV_MEDIA_TYPE_MANIFEST, text, strlen(text), &artifact, err));
+    OCV_TRY(place_put(place, NULL, &artifact, text, strlen(text), err));
+
+    /* its entry in the subject's list of referrers */
+    ocv_auto_json *added = json_array();
+    json_t *entry = descriptor_json(&artifact);
+    json_object_set_new(entry, "artifactType", json_string(OCV_CONTENT_MEDIA_TYPE));
+    if (!added || json_array_append_new(added, entry) < 0)
+        return ocv_error_nomem(err);
+    memcpy(digest, artifact.digest, sizeof(artifact.digest));
+    return note_referrers(place, subject.digest, added, err);
 }
 
 int derive_attach(struct cli *cli, const struct image *image, const struct manifest_doc *child,

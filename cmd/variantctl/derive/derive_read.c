@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantctl/derive/derive_verb.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/internal/content/image_config.h"
 
 #include <stdlib.h>
@@ -34,32 +35,20 @@ static int read_stated(const struct ocv_buffer *config, struct ocv_image_version
     return status == OCV_ERR_NOMEM ? status : OCV_OK;
 }
 
-static int list_given(const struct ocv_properties *given, struct ocv_property **out,
-                      struct ocv_error *err)
-{
-    size_t n = given ? ocv_properties_count(given) : 0;
-    *out = calloc(n + 1, sizeof(**out));
-    for (size_t i = 0; *out && i < n; i++)
-        (*out)[i] = ocv_properties_get(given, i);
-    return *out ? OCV_OK : ocv_error_nomem(err);
-}
-
 int derive_read_content(struct cli *cli, const struct image *image,
                         const struct manifest_doc *child, const struct ocv_buffer *config,
                         const struct ocv_properties *given, struct ocv_content *out,
                         struct ocv_error *err)
 {
     struct ocv_image_version version;
-    struct ocv_property *list = NULL;
-    struct ocv_content_told told = {.n_given = given ? ocv_properties_count(given) : 0};
-    int status = layers_read(cli, image, child->manifest, &out->report, err);
-    if (status >= 0)
-        status = read_stated(config, &version, &told.cuda, err);
-    if (status >= 0)
-        status = list_given(given, &list, err);
-    told.given = list;
-    if (status >= 0)
-        status = ocv_content_derive(&out->report, &told, &out->derived, err);
-    free(list);
-    return status;
+    size_t n = given ? ocv_properties_count(given) : 0;
+    ocv_auto_free struct ocv_property *list = calloc(n + 1, sizeof(*list));
+    struct ocv_content_told told = {.n_given = n, .given = list};
+    if (!list)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        list[i] = ocv_properties_get(given, i);
+    OCV_TRY(layers_read(cli, image, child->manifest, &out->report, err));
+    OCV_TRY(read_stated(config, &version, &told.cuda, err));
+    return ocv_content_derive(&out->report, &told, &out->derived, err);
 }

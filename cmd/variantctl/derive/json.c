@@ -29,17 +29,6 @@ static json_t *targets_json(const struct derive_result *result)
     return list;
 }
 
-static json_t *needs_json(const struct ocv_content_derived *d)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < d->n_needs; i++)
-        json_array_append_new(
-            list, json_pack("{s:s, s:s, s:s, s:I, s:s}", "is", d->needs[i].is, "library",
-                            d->needs[i].name, "version", d->needs[i].version, "files",
-                            (json_int_t)d->needs[i].files, "path", d->needs[i].path));
-    return list;
-}
-
 static void add_words(void *data, const char *source, const char *words)
 {
     json_array_append_new(data, json_pack("{s:s, s:s}", "source", source, "words", words));
@@ -67,7 +56,12 @@ json_t *derive_format_json(const struct derive_result *result)
 {
     const struct ocv_content_derived *d = &result->content.derived;
     json_t *properties = json_array(), *base = d->n_base ? json_array() : NULL;
-    json_t *machines = json_object(), *words = json_array();
+    json_t *machines = json_object(), *words = json_array(), *needs = json_array();
+    for (size_t i = 0; i < d->n_needs; i++)
+        json_array_append_new(
+            needs, json_pack("{s:s, s:s, s:s, s:I, s:s}", "is", d->needs[i].is, "library",
+                             d->needs[i].name, "version", d->needs[i].version, "files",
+                             (json_int_t)d->needs[i].files, "path", d->needs[i].path));
     for (size_t i = 0; i < d->n_properties; i++)
         json_array_append_new(properties, json_string(d->properties[i]));
     for (size_t i = 0; i < d->n_base; i++)
@@ -80,8 +74,8 @@ json_t *derive_format_json(const struct derive_result *result)
                      "s:o, s:s*, s:o*, s:o*}",
                      "name", result->name, "files", (json_int_t)result->content.report.members,
                      "bytes", (json_int_t)result->content.report.bytes, "properties", properties,
-                     "label", d->label, "targets", targets_json(result), "needs", needs_json(d),
-                     "machines", machines, "x86_level", highest_json(&d->level), "glibc",
+                     "label", d->label, "targets", targets_json(result), "needs", needs, "machines",
+                     machines, "x86_level", highest_json(&d->level), "glibc",
                      highest_json(&d->glibc), "glibcxx", highest_json(&d->glibcxx), "ptx",
                      highest_json(&d->ptx), "toolkit", d->toolkit, "mixed", d->mixed, "says", words,
                      "not_looked_at", unseen_json(result), "attached",

@@ -160,21 +160,6 @@ static void note_words(void *data, const char *source, const char *words)
     *(bool *)data = true;
 }
 
-static void put_needs(struct derive_page *p, const struct ocv_content_derived *d)
-{
-    put_raw(p, "<h2>Needs</h2>\n<ul>\n");
-    for (size_t i = 0; i < d->n_needs; i++) {
-        put_raw(p, "<li>");
-        put_text(p, d->needs[i].is);
-        put_raw(p, ": <code>");
-        put_text(p, d->needs[i].name);
-        put_raw(p, "</code>, as <code>");
-        put_text(p, d->needs[i].path);
-        put_raw(p, "</code> does</li>\n");
-    }
-    put_raw(p, "</ul>\n");
-}
-
 static void put_list(struct derive_page *p, const char *title, char *const *list, size_t n)
 {
     if (!n)
@@ -214,8 +199,15 @@ static void put_result(struct derive_page *p, const struct derive_result *result
         put_raw(p, derive_no_property(result));
         put_raw(p, "</p>\n");
     }
-    if (d->n_needs)
-        put_needs(p, d);
+    for (size_t i = 0; i < d->n_needs; i++) {
+        put_raw(p, i ? "<li>" : "<h2>Needs</h2>\n<ul>\n<li>");
+        put_text(p, d->needs[i].is);
+        put_raw(p, ": <code>");
+        put_text(p, d->needs[i].name);
+        put_raw(p, "</code>, as <code>");
+        put_text(p, d->needs[i].path);
+        put_raw(p, i + 1 < d->n_needs ? "</code> does</li>\n" : "</code> does</li>\n</ul>\n");
+    }
     bool any = false;
     derive_words(result, note_words, &any);
     if (any) {

@@ -78,12 +78,9 @@ static int put_expiry(struct ocv_buffer *out, int64_t expires_ms, struct ocv_err
 static int make_features(const struct nfd_options *r, struct ocv_buffer *out, struct ocv_error *err)
 {
     char class[OCV_CLASS_MAX];
-    int status = cli_profile(r->cli, err);
-    if (status == OCV_OK)
-        status = ocv_profile_class(r->cli->profile, class, err);
-    if (status < 0)
-        return status;
-    status = put_expiry(out, r->expires_ms, err);
+    OCV_TRY(cli_profile(r->cli, err));
+    OCV_TRY(ocv_profile_class(r->cli->profile, class, err));
+    int status = put_expiry(out, r->expires_ms, err);
     if (status == OCV_OK)
         status = ocv_buffer_printf(out, err, PREFIX "class=%s\n", class);
     if (status == OCV_OK)

@@ -82,14 +82,13 @@ static int put_fleet(const struct slurm_options *r, struct ocv_buffer *out, stru
 {
     ocv_auto(ocv_fleet) fleet = NULL;
     size_t skipped, k;
-    int status = ocv_fleet_new(&fleet, err);
-    if (status == OCV_OK)
-        status = fleet_read(r->cli, r->fleet, false, fleet, &skipped, err);
-    for (size_t i = 0; status == OCV_OK && i < ocv_fleet_count(fleet); i++) {
+    OCV_TRY(ocv_fleet_new(&fleet, err));
+    OCV_TRY(fleet_read(r->cli, r->fleet, false, fleet, &skipped, err));
+    for (size_t i = 0; i < ocv_fleet_count(fleet); i++) {
         struct ocv_node node = ocv_fleet_node(fleet, i, &k);
-        status = put_node(r, node.name, ocv_fleet_class_profile(fleet, k), out, err);
+        OCV_TRY(put_node(r, node.name, ocv_fleet_class_profile(fleet, k), out, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int put_this(const struct slurm_options *r, struct ocv_buffer *out, struct ocv_error *err)
@@ -110,24 +109,21 @@ static int export_slurm(const struct slurm_options *r, struct ocv_error *err)
 {
     ocv_auto_buffer out;
     ocv_buffer_init(&out, OUTPUT_MAX);
-    int status = cli_load(r->cli, err);
-    if (status == OCV_OK)
-        status = r->fleet ? put_fleet(r, &out, err) : put_this(r, &out, err);
-    return status < 0 ? status : cli_print(out.data, out.len, err);
+    if (r->cli->n_arguments)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s takes no argument", r->cli->verb);
+    if (r->scontrol && r->features)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: --scontrol or --features", r->cli->verb);
+    OCV_TRY(cli_load(r->cli, err));
+    OCV_TRY(r->fleet ? put_fleet(r, &out, err) : put_this(r, &out, err));
+    return cli_print(out.data, out.len, err);
 }
 
 int cmd_export_slurm(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
     struct slurm_options r = {.cli = cli};
-    int status = OCV_OK, code = cli_read(cli, &command, &r, argc, argv);
+    int code = cli_read(cli, &command, &r, argc, argv);
     if (code >= 0)
         return code;
-    if (cli->n_arguments)
-        status = ocv_error_set(&err, OCV_ERR_INVALID, "%s takes no argument", cli->verb);
-    else if (r.scontrol && r.features)
-        status = ocv_error_set(&err, OCV_ERR_INVALID, "%s: --scontrol or --features", cli->verb);
-    if (status == OCV_OK)
-        status = export_slurm(&r, &err);
-    return status < 0 ? cli_fail(cli, &err) : 0;
+    return export_slurm(&r, &err) < 0 ? cli_fail(cli, &err) : 0;
 }

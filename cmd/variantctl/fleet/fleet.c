@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl fleet VERB: makes the files that `match` reads. */
 #include "cmd/variantctl/fleet/fleet_verbs.h"
+#include "lib/base/cleanup.h"
 
 #include <string.h>
 
@@ -58,14 +59,12 @@ static int pack_fleet(const struct fleet_options *r, char **paths, struct ocv_er
     ocv_auto_buffer out;
     size_t skipped;
     ocv_buffer_init(&out, OCV_FLEET_MAX);
-    int status = cli_load(r->cli, err);
-    if (status == OCV_OK)
-        status = ocv_fleet_new(&fleet, err);
-    for (; *paths && status == OCV_OK; paths++)
-        status = fleet_read(r->cli, *paths, r->strict, fleet, &skipped, err);
-    if (status == OCV_OK)
-        status = ocv_fleet_pack(fleet, &out, err);
-    return status < 0 ? status : cli_print(out.data, out.len, err);
+    OCV_TRY(cli_load(r->cli, err));
+    OCV_TRY(ocv_fleet_new(&fleet, err));
+    for (; *paths; paths++)
+        OCV_TRY(fleet_read(r->cli, *paths, r->strict, fleet, &skipped, err));
+    OCV_TRY(ocv_fleet_pack(fleet, &out, err));
+    return cli_print(out.data, out.len, err);
 }
 
 int cmd_fleet_pack(struct cli *cli, int argc, char **argv)

@@ -107,13 +107,6 @@ static int read_directory(struct fleet_source *s, const char *dir, struct ocv_er
     return status;
 }
 
-static void warn_bare(const struct fleet_source *s, const char *path)
-{
-    if (s->bare)
-        cli_warn(s->cli, "%s: %zu node%s without the annotation dev.ocivariant/profile left out",
-                 path, s->bare, s->bare > 1 ? "s" : "");
-}
-
 int fleet_read(struct cli *cli, const char *path, bool strict, struct ocv_fleet *fleet,
                size_t *skipped, struct ocv_error *err)
 {
@@ -124,11 +117,11 @@ int fleet_read(struct cli *cli, const char *path, bool strict, struct ocv_fleet 
         s.how.data = cli;
     }
     bool directory = strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-    int status = directory ? read_directory(&s, path, err) : read_file(&s, path, NULL, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(directory ? read_directory(&s, path, err) : read_file(&s, path, NULL, err));
     fleet_warn_skipped(cli, "bad", &s.skipped);
-    warn_bare(&s, path);
+    if (s.bare)
+        cli_warn(cli, "%s: %zu node%s without the annotation dev.ocivariant/profile left out", path,
+                 s.bare, s.bare > 1 ? "s" : "");
     *skipped = s.skipped.n;
     return ocv_fleet_count(fleet) ? OCV_OK
                                   : ocv_error_set(err, OCV_ERR_DATA, "%s: no node with a profile",

@@ -142,22 +142,10 @@ static int read_base(const char *path, json_t **out, struct ocv_error *err)
     ocv_auto(ocv_profile) profile = NULL;
     ocv_buffer_init(&text, OCV_PROFILE_MAX);
     OCV_TRY(cli_read_file(path, &text, err));
-    int status = ocv_profile_parse(text.data ? text.data : "", text.len, &profile, err);
-    if (status == OCV_OK)
-        status = ocv_json_load("profile", text.data, text.len, OCV_PROFILE_MAX, out, err);
-    return status < 0 ? ocv_error_prefix(err, "%s", path) : OCV_OK;
-}
-
-static int print_node(json_t *class, unsigned number, struct ocv_error *err)
-{
-    ocv_auto_buffer line;
-    ocv_buffer_init(&line, LINE_BYTES_MAX);
-    json_t *name = json_sprintf("node-%06u", number);
-    if (!name || json_object_set_new(class, "hostname", name) != 0)
-        return ocv_error_nomem(err);
-    OCV_TRY(ocv_json_append(class, JSON_COMPACT, &line, err));
-    OCV_TRY(ocv_buffer_append(&line, "\n", 1, err));
-    return cli_print(line.data, line.len, err);
+    if (ocv_profile_parse(text.data ? text.data : "", text.len, &profile, err) < 0 ||
+        ocv_json_load("profile", text.data, text.len, OCV_PROFILE_MAX, out, err) < 0)
+        return ocv_error_prefix(err, "%s", path);
+    return OCV_OK;
 }
 
 static int print_nodes(const struct generate_options *r, json_t *classes, uint64_t *state,
@@ -166,7 +154,14 @@ static int print_nodes(const struct generate_options *r, json_t *classes, uint64
     for (unsigned i = 0; i < r->nodes; i++) {
         /* every class has a node */
         size_t at = i < r->classes ? i : next_random(state) % (r->classes ? r->classes : 1);
-        OCV_TRY(print_node(json_array_get(classes, at), i, err));
+        json_t *class = json_array_get(classes, at), *name = json_sprintf("node-%06u", i);
+        ocv_auto_buffer line;
+        ocv_buffer_init(&line, LINE_BYTES_MAX);
+        if (!name || json_object_set_new(class, "hostname", name) != 0)
+            return ocv_error_nomem(err);
+        OCV_TRY(ocv_json_append(class, JSON_COMPACT, &line, err));
+        OCV_TRY(ocv_buffer_append(&line, "\n", 1, err));
+        OCV_TRY(cli_print(line.data, line.len, err));
     }
     return OCV_OK;
 }

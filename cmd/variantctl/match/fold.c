@@ -52,16 +52,6 @@ static int by_number(const void *a, const void *b)
     return order ? order : strcmp(x.name, y.name);
 }
 
-static int put_range(const struct numbered_name *first, const struct numbered_name *last,
-                     bool begin, struct ocv_buffer *out, struct ocv_error *err)
-{
-    const char *comma = begin ? "" : ",";
-    return first->number == last->number
-               ? ocv_buffer_printf(out, err, "%s%s", comma, first->name + first->prefix)
-               : ocv_buffer_printf(out, err, "%s%s-%s", comma, first->name + first->prefix,
-                                   last->name + last->prefix);
-}
-
 /* names[0..n) of one series. */
 static int put_series(const char *const *names, size_t n, struct ocv_buffer *out,
                       struct ocv_error *err)
@@ -73,7 +63,10 @@ static int put_series(const char *const *names, size_t n, struct ocv_buffer *out
         struct numbered_name now = split_number(names[i < n ? i : 0]);
         bool goes_on = i < n && now.number == last.number + 1;
         if (!goes_on) {
-            OCV_TRY(put_range(&first, &last, begin, out, err));
+            bool range = first.number != last.number;
+            OCV_TRY(ocv_buffer_printf(out, err, "%s%s%s%s", begin ? "" : ",",
+                                      first.name + first.prefix, range ? "-" : "",
+                                      range ? last.name + last.prefix : ""));
             begin = false;
             first = now;
         }

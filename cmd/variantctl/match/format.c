@@ -25,46 +25,25 @@ int match_lack_what(const struct match_result *m, const struct ocv_lack *lack,
     return OCV_OK;
 }
 
-/* Names of the nodes of a role's members, each once (equal names are adjacent). Returns their
- * number. */
-static size_t nodes_of(const struct match_result *m, size_t role, const struct ocv_entry *entry,
-                       const char **names)
-{
-    size_t n = 0, last = SIZE_MAX;
-    for (size_t i = 0; i < ocv_placement_count(m->placement); i++) {
-        struct ocv_member member = ocv_placement_member(m->placement, i);
-        if (member.role != role || member.entry != entry || member.node == last)
-            continue;
-        last = member.node;
-        names[n++] = ocv_fleet_node(m->fleet, member.node, NULL).name;
-    }
-    return n;
-}
-
-static size_t members_of(const struct match_result *m, size_t role, const struct ocv_entry *entry,
-                         size_t *foreign)
-{
-    size_t n = 0;
-    *foreign = 0;
-    for (size_t i = 0; i < ocv_placement_count(m->placement); i++) {
-        struct ocv_member member = ocv_placement_member(m->placement, i);
-        if (member.role != role || member.entry != entry)
-            continue;
-        n++;
-        *foreign += !member.own;
-    }
-    return n;
-}
-
 static int put_entry(const struct match_request *r, const struct match_result *m, size_t role,
                      const struct ocv_entry *entry, struct ocv_buffer *out, struct ocv_error *err)
 {
     char reference[MATCH_REFERENCE_MAX], name[80];
-    size_t foreign, members = members_of(m, role, entry, &foreign);
-    ocv_auto_free const char **names = calloc(members + 1, sizeof(*names));
+    size_t all = ocv_placement_count(m->placement);
+    size_t members = 0, foreign = 0, n = 0, last = SIZE_MAX;
+    ocv_auto_free const char **names = calloc(all + 1, sizeof(*names));
     if (!names)
         return ocv_error_nomem(err);
-    size_t n = nodes_of(m, role, entry, names);
+    for (size_t i = 0; i < all; i++) {
+        struct ocv_member member = ocv_placement_member(m->placement, i);
+        if (member.role != role || member.entry != entry)
+            continue;
+        members++;
+        foreign += !member.own;
+        if (member.node != last) /* each once: equal nodes are adjacent */
+            names[n++] = ocv_fleet_node(m->fleet, member.node, NULL).name;
+        last = member.node;
+    }
     OCV_TRY(ocv_buffer_printf(out, err, "\n%s  %zu  %s\n  image  %s\n  nodes  ",
                               match_role_name(r, role), members,
                               explain_choice(m->image.index, entry, name, sizeof(name)),
@@ -83,15 +62,16 @@ static int put_role(const struct match_request *r, const struct match_result *m,
                     struct ocv_buffer *out, struct ocv_error *err)
 {
     ocv_auto_free bool *done = calloc(ocv_index_count(m->image.index) + 1, sizeof(*done));
-    int status = done ? OCV_OK : ocv_error_nomem(err);
-    for (size_t i = 0; i < ocv_placement_count(m->placement) && status == OCV_OK; i++) {
+    if (!done)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < ocv_placement_count(m->placement); i++) {
         struct ocv_member member = ocv_placement_member(m->placement, i);
         if (member.role != role || done[member.entry->position])
             continue;
         done[member.entry->position] = true;
-        status = put_entry(r, m, role, member.entry, out, err);
+        OCV_TRY(put_entry(r, m, role, member.entry, out, err));
     }
-    return status;
+    return OCV_OK;
 }
 
 static int put_lack(const struct match_request *r, const struct match_result *m,

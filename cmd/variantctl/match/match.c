@@ -59,11 +59,15 @@ static int take_nodes(const struct match_request *r, struct match_result *m, str
     return OCV_OK;
 }
 
-static int exclude_nodes(const struct match_request *r, struct match_result *m,
-                         struct ocv_error *err)
+static int read_fleet(const struct match_request *r, struct match_result *m, struct ocv_error *err)
 {
-    size_t n;
-    OCV_TRY(read_nodes(m->fleet, "--exclude", r->exclude, &m->excluded, &n, err));
+    size_t n = 0;
+    OCV_TRY(ocv_fleet_new(&m->fleet, err));
+    OCV_TRY(fleet_read(r->cli, r->fleet, r->strict, m->fleet, &m->skipped, err));
+    if (r->nodes)
+        OCV_TRY(take_nodes(r, m, err));
+    if (r->exclude)
+        OCV_TRY(read_nodes(m->fleet, "--exclude", r->exclude, &m->excluded, &n, err));
     const char *at = m->excluded.data;
     for (size_t i = 0; i < n; i++, at += strlen(at) + 1) {
         struct ocv_node node = ocv_fleet_node(m->fleet, ocv_fleet_find(m->fleet, at), NULL);
@@ -71,16 +75,6 @@ static int exclude_nodes(const struct match_request *r, struct match_result *m,
         OCV_TRY(ocv_fleet_change(m->fleet, &node, NULL, err));
     }
     return OCV_OK;
-}
-
-static int read_fleet(const struct match_request *r, struct match_result *m, struct ocv_error *err)
-{
-    int status = ocv_fleet_new(&m->fleet, err);
-    if (status == OCV_OK)
-        status = fleet_read(r->cli, r->fleet, r->strict, m->fleet, &m->skipped, err);
-    if (status == OCV_OK && r->nodes)
-        status = take_nodes(r, m, err);
-    return status == OCV_OK && r->exclude ? exclude_nodes(r, m, err) : status;
 }
 
 /* A name is correct if any of the classes knows it. */
@@ -160,22 +154,17 @@ static int place_job(struct match_request *r, struct match_result *m, struct ocv
     struct ocv_resolve_options how = {
         .preferences = ocv_config_preferences_for(cli->config, m->image.reference),
         .label = names_label(m->image.index, r->label)};
-    int status = ocv_match_new(m->fleet, m->image.index, &how, &m->match, err);
-    if (status == OCV_OK)
-        status = look_for_undecided(r, m, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(ocv_match_new(m->fleet, m->image.index, &how, &m->match, err));
+    OCV_TRY(look_for_undecided(r, m, err));
     if (r->pin && !r->n_roles && r->policy != OCV_MATCH_COMMON)
-        status = pin_all(r, m, err);
-    if (status < 0)
-        return status;
+        OCV_TRY(pin_all(r, m, err));
     struct ocv_match_request request = {.policy = r->policy,
                                         .roles = r->roles,
                                         .n_roles = r->n_roles,
                                         .nodes = m->nodes,
                                         .n_nodes = m->n_nodes,
                                         .pin = r->pin};
-    status = ocv_match_place(m->match, &request, &m->placement, err);
+    int status = ocv_match_place(m->match, &request, &m->placement, err);
     if (status == OCV_ERR_NOT_FOUND && err) /* the pin, a name from the command line */
         err->status = status = OCV_ERR_INVALID;
     return status;
@@ -228,38 +217,24 @@ static int no_placement(const struct match_request *r, const struct match_result
     return OCV_ERR_NO_MATCH;
 }
 
-static int show_result(const struct match_request *r, const struct match_result *m,
-                       struct ocv_error *err)
-{
-    ocv_auto_buffer out;
-    bool found = ocv_placement_found(m->placement);
-    ocv_buffer_init(&out, MATCH_OUTPUT_MAX);
-    if (r->print_ref)
-        OCV_TRY(match_format_reference(r, m, &out, err));
-    else
-        OCV_TRY(r->json ? match_format_json(r, m, &out, err) : match_format_text(r, m, &out, err));
-    if (out.len)
-        OCV_TRY(cli_print(out.data, out.len, err));
-    return found ? OCV_OK : no_placement(r, m, err);
-}
-
 static int match_fleet(struct match_request *r, struct match_result *m, struct ocv_error *err)
 {
-    int status = cli_load(r->cli, err);
-    if (status == OCV_OK)
-        status = read_fleet(r, m, err);
-    if (status == OCV_OK)
-        status = image_open_either(r->cli, r->index_file, r->image, &m->image, true, err);
-    if (status == OCV_OK)
-        status = check_names(r->cli, m, err);
-    if (status == OCV_OK)
-        status = image_finish(r->cli, &m->image, err);
-    if (status == OCV_OK)
-        status = names_check_label(m->image.text ? m->image.text : r->index_file, m->image.index,
-                                   r->label, err);
-    if (status == OCV_OK)
-        status = place_job(r, m, err);
-    return status < 0 ? status : show_result(r, m, err);
+    ocv_auto_buffer out;
+    ocv_buffer_init(&out, MATCH_OUTPUT_MAX);
+    OCV_TRY(cli_load(r->cli, err));
+    OCV_TRY(read_fleet(r, m, err));
+    OCV_TRY(image_open_either(r->cli, r->index_file, r->image, &m->image, true, err));
+    OCV_TRY(check_names(r->cli, m, err));
+    OCV_TRY(image_finish(r->cli, &m->image, err));
+    OCV_TRY(names_check_label(m->image.text ? m->image.text : r->index_file, m->image.index,
+                              r->label, err));
+    OCV_TRY(place_job(r, m, err));
+    OCV_TRY(r->print_ref ? match_format_reference(r, m, &out, err)
+            : r->json    ? match_format_json(r, m, &out, err)
+                         : match_format_text(r, m, &out, err));
+    if (out.len)
+        OCV_TRY(cli_print(out.data, out.len, err));
+    return ocv_placement_found(m->placement) ? OCV_OK : no_placement(r, m, err);
 }
 
 int match_run(struct match_request *r)

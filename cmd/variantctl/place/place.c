@@ -7,20 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int open_layout(struct place *place, struct ocv_error *err)
-{
-    int status = ocv_layout_open(place->dir, OCV_LAYOUT_READ, &place->layout, err);
-    return status == OCV_ERR_NOT_FOUND ? OCV_OK : status;
-}
-
-/* Docker's default tag is right for pulling; when writing, the tag may have been forgotten. */
-static void warn_untagged(const struct place *place, const char *text)
-{
-    const char *slash = strrchr(text, '/');
-    if (!strchr(slash ? slash : text, ':'))
-        cli_warn(place->cli, "%s has no tag: using %s:%s", text, place->name, place->tag);
-}
-
 int place_open(struct cli *cli, const char *text, struct place *out, struct ocv_error *err)
 {
     *out = (struct place){.cli = cli};
@@ -40,7 +26,10 @@ int place_open(struct cli *cli, const char *text, struct place *out, struct ocv_
         out->name = strdup(out->reference->name);
         if (!out->tag || !out->name)
             return ocv_error_nomem(err);
-        warn_untagged(out, text);
+        /* Docker's default is right for pulling; when writing, the tag may have been forgotten. */
+        const char *slash = strrchr(text, '/');
+        if (!strchr(slash ? slash : text, ':'))
+            cli_warn(cli, "%s has no tag: using %s:%s", text, out->name, out->tag);
         return OCV_OK;
     }
     if (!out->dir || asprintf(&out->name, "oci:%s", out->dir) < 0) {
@@ -49,7 +38,8 @@ int place_open(struct cli *cli, const char *text, struct place *out, struct ocv_
     }
     if (!out->tag || !ocv_reference_tag_valid(out->tag))
         return ocv_error_set(err, OCV_ERR_INVALID, "'%.200s' is not oci:DIR:TAG", text);
-    return open_layout(out, err);
+    int status = ocv_layout_open(out->dir, OCV_LAYOUT_READ, &out->layout, err);
+    return status == OCV_ERR_NOT_FOUND ? OCV_OK : status;
 }
 
 void place_close(struct place *place)
@@ -71,17 +61,13 @@ int place_prepare(struct place *place, struct ocv_error *err)
     return ocv_layout_open(place->dir, OCV_LAYOUT_CREATE, &place->layout, err);
 }
 
-static bool same_directory(const char *a, const char *b)
-{
-    char ra[PATH_MAX], rb[PATH_MAX];
-    return realpath(a, ra) && realpath(b, rb) && !strcmp(ra, rb);
-}
-
 bool place_holds(const struct place *place, const struct image *image)
 {
+    char own[PATH_MAX], other[PATH_MAX];
     if (place->reference)
         return image->reference && !strcmp(place->reference->name, image->reference->name);
-    return image->layout && same_directory(place->dir, ocv_layout_path(image->layout));
+    return image->layout && realpath(place->dir, own) &&
+           realpath(ocv_layout_path(image->layout), other) && !strcmp(own, other);
 }
 
 /* A reference to another tag or digest in the place's repository. */
@@ -118,15 +104,13 @@ int place_get(struct place *place, const char *object, struct ocv_buffer *body,
         return ocv_registry_get(place->cli->registry, &r, NULL, body, out, err);
     }
     *out = (struct ocv_descriptor){0};
-    int status = OCV_OK;
     if (!place->layout)
         return no_layout(place, object, err);
     if (strchr(object, ':'))
         snprintf(out->digest, sizeof(out->digest), "%s", object);
     else
-        status = ocv_layout_resolve(place->layout, object, out, err);
-    if (status == OCV_OK)
-        status = ocv_layout_read_blob(place->layout, out->digest, body, err);
+        OCV_TRY(ocv_layout_resolve(place->layout, object, out, err));
+    int status = ocv_layout_read_blob(place->layout, out->digest, body, err);
     out->size = (int64_t)body->len;
     return status;
 }

@@ -3,6 +3,7 @@
  * without it by the fallback tag, which clients maintain. A list that turns in circles ends where
  * it was before. */
 #include "cmd/variantctl/place/place.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #define REFERRERS_MAX 4096u
 
 struct referrer_pages {
-    struct ocv_buffer body;
+    struct ocv_buffer *body;
     char query[1024]; /* of the next page; empty: last page */
 };
 
@@ -28,29 +29,25 @@ static int on_head(void *data, const struct ocv_stream_head *head)
 static int on_body(void *data, const char *bytes, size_t len)
 {
     struct referrer_pages *l = data;
-    return ocv_buffer_append(&l->body, bytes, len, NULL) < 0;
+    return ocv_buffer_append(l->body, bytes, len, NULL) < 0;
 }
 
 int referrers_read(const struct ocv_buffer *body, const char *what, json_t *out,
                    struct ocv_error *err)
 {
-    json_t *root = NULL;
-    int status = ocv_json_load_counted(what, body->data, body->len, OCV_MANIFEST_MAX,
-                                       OCV_JSON_VALUES_MAX, &root, err);
+    ocv_auto_json *root = NULL;
+    OCV_TRY(ocv_json_load_counted(what, body->data, body->len, OCV_MANIFEST_MAX,
+                                  OCV_JSON_VALUES_MAX, &root, err));
     json_t *list = json_object_get(root, "manifests");
-    if (status < 0)
-        return status;
     if (!list) /* Go's empty list, too */
-        status = OCV_OK;
-    else if (!json_is_array(list))
-        status = ocv_error_set(err, OCV_ERR_DATA, "%s: the list of referrers is malformed", what);
-    else if (json_array_extend(out, list) < 0)
-        status = ocv_error_nomem(err);
-    else if (json_array_size(out) > REFERRERS_MAX)
-        status =
-            ocv_error_set(err, OCV_ERR_DATA, "%s: more than %u referrers", what, REFERRERS_MAX);
-    json_decref(root);
-    return status;
+        return OCV_OK;
+    if (!json_is_array(list))
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: the list of referrers is malformed", what);
+    if (json_array_extend(out, list) < 0)
+        return ocv_error_nomem(err);
+    if (json_array_size(out) > REFERRERS_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: more than %u referrers", what, REFERRERS_MAX);
+    return OCV_OK;
 }
 
 /* Add those of a page that are not there yet. `seen` has the queries, and all digests. */
@@ -79,10 +76,14 @@ static int ask_api(const struct place *place, const char *digest, json_t *out,
 {
     struct referrer_pages l = {.query = ""};
     ocv_auto_json *seen = json_object();
-    int status = seen ? OCV_OK : ocv_error_nomem(err);
-    for (unsigned page = 0; status == OCV_OK && (page == 0 || l.query[0]); page++) {
+    if (!seen)
+        return ocv_error_nomem(err);
+    for (unsigned page = 0; page == 0 || l.query[0]; page++) {
         char query[sizeof(l.query)];
         ocv_auto_json *found = json_array();
+        ocv_auto_buffer body;
+        ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+        l.body = &body;
         size_t before = json_array_size(out);
         memcpy(query, l.query, sizeof(query));
         if (!found || json_object_set_new_nocheck(seen, query, json_true()) < 0)
@@ -97,18 +98,14 @@ static int ask_api(const struct place *place, const char *digest, json_t *out,
         if (page == PAGES_MAX)
             return ocv_error_set(err, OCV_ERR_DATA, "%s: more than %u pages of referrers", digest,
                                  PAGES_MAX);
-        ocv_buffer_init(&l.body, OCV_MANIFEST_MAX);
-        status = ocv_registry_stream(place->cli->registry, &request, err);
-        if (status == OCV_OK)
-            status = referrers_read(&l.body, digest, found, err);
-        ocv_buffer_free(&l.body);
-        if (status == OCV_OK)
-            status = add_new(out, found, seen, digest, err);
+        OCV_TRY(ocv_registry_stream(place->cli->registry, &request, err));
+        OCV_TRY(referrers_read(&body, digest, found, err));
+        OCV_TRY(add_new(out, found, seen, digest, err));
         if (json_object_get(seen, l.query) ||
             (json_array_size(found) && json_array_size(out) == before))
             break;
     }
-    return status;
+    return OCV_OK;
 }
 
 void referrers_tag(const char *digest, char out[128])
@@ -167,40 +164,31 @@ static int add_to_tag(struct place *to, const char *digest, const json_t *added,
 {
     char tag[128];
     size_t i;
-    json_t *entry, *list = json_array();
+    json_t *entry;
+    ocv_auto_json *list = json_array();
     ocv_auto_buffer bytes;
     ocv_buffer_init(&bytes, OCV_MANIFEST_MAX);
     referrers_tag(digest, tag);
-    int status = ask_tag(to, digest, list, err);
+    OCV_TRY(ask_tag(to, digest, list, err));
     json_array_foreach((json_t *)added, i, entry)
     {
         const char *text = ocv_json_text(entry, "digest");
-        if (status == OCV_OK && text && !has_digest(list, text))
+        if (text && !has_digest(list, text))
             json_array_append(list, entry);
     }
-    json_t *root = json_pack("{s:i, s:s, s:o}", "schemaVersion", 2, "mediaType",
-                             OCV_MEDIA_TYPE_INDEX, "manifests", list);
-    char *text = json_dumps(root, JSON_COMPACT);
+    ocv_auto_json *root = json_pack("{s:i, s:s, s:O}", "schemaVersion", 2, "mediaType",
+                                    OCV_MEDIA_TYPE_INDEX, "manifests", list);
     struct ocv_descriptor d = {.media_type = OCV_MEDIA_TYPE_INDEX};
-    if (status == OCV_OK)
-        status = text ? ocv_buffer_append(&bytes, text, strlen(text), err) : ocv_error_nomem(err);
+    OCV_TRY(root ? ocv_json_append(root, JSON_COMPACT, &bytes, err) : ocv_error_nomem(err));
     d.size = (int64_t)bytes.len;
-    if (status == OCV_OK)
-        status = ocv_digest_bytes(bytes.data, bytes.len, d.digest, err);
-    if (status == OCV_OK)
-        status = place_put(to, tag, &d, bytes.data, bytes.len, err);
-    free(text);
-    json_decref(root);
-    return status;
+    OCV_TRY(ocv_digest_bytes(bytes.data, bytes.len, d.digest, err));
+    return place_put(to, tag, &d, bytes.data, bytes.len, err);
 }
 
 int note_referrers(struct place *to, const char *digest, const json_t *added, struct ocv_error *err)
 {
-    json_t *there = json_array();
+    ocv_auto_json *there = json_array();
     bool api = false;
-    int status = there ? list_referrers(to, digest, &api, there, err) : ocv_error_nomem(err);
-    if (status == OCV_OK && !api)
-        status = add_to_tag(to, digest, added, err);
-    json_decref(there);
-    return status;
+    OCV_TRY(there ? list_referrers(to, digest, &api, there, err) : ocv_error_nomem(err));
+    return api ? OCV_OK : add_to_tag(to, digest, added, err);
 }

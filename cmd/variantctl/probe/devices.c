@@ -2,6 +2,7 @@
 /* The lines of a namespace and its devices in the probe's table. */
 #include "cmd/variantctl/probe/probe_table.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
 #include <stdio.h>
@@ -41,16 +42,6 @@ static void put_values(struct probe_table *table, const json_t *values)
     table_word(table, count);
 }
 
-static void put_flags(struct probe_table *table, const json_t *features, size_t indent)
-{
-    table_heading(table, "", indent);
-    table_put(table, "flags:");
-    for (size_t i = 0; i < json_array_size(features); i++)
-        if (is_flag(json_array_get(features, i)))
-            table_word(table, table_text(json_array_get(features, i), "name"));
-    table_end(table);
-}
-
 /* Features with values, one line each; then all that are just "on" together if there are many. */
 void table_features(struct probe_table *table, const json_t *features, size_t indent)
 {
@@ -68,8 +59,14 @@ void table_features(struct probe_table *table, const json_t *features, size_t in
         put_values(table, values);
         table_end(table);
     }
-    if (flags >= FLAGS_MIN)
-        put_flags(table, features, indent);
+    if (flags < FLAGS_MIN)
+        return;
+    table_heading(table, "", indent);
+    table_put(table, "flags:");
+    for (size_t i = 0; i < n; i++)
+        if (is_flag(json_array_get(features, i)))
+            table_word(table, table_text(json_array_get(features, i), "name"));
+    table_end(table);
 }
 
 bool table_has_values(const json_t *features)
@@ -93,14 +90,6 @@ static void add_detail(struct probe_table *table, bool *first, const char *key, 
     table_words(table, text);
 }
 
-/* Rounded to a power of two, as cards are sold. */
-static const char *memory_text(const char *bytes, char *out, size_t size)
-{
-    double gib = strtod(bytes, NULL) / (1024.0 * 1024 * 1024);
-    snprintf(out, size, "%.*f GiB", gib < 9.95 ? 1 : 0, gib);
-    return out;
-}
-
 static void put_attributes(struct probe_table *table, bool *first, const json_t *device,
                            const char *version)
 {
@@ -115,8 +104,11 @@ static void put_attributes(struct probe_table *table, bool *first, const json_t 
         if (!text || told || strcmp(key, "reason") == 0 ||
             (strcmp(key, "driver_version") == 0 && !strcmp(text, version)))
             continue;
-        if (strcmp(key, "memory") == 0)
-            text = memory_text(text, size, sizeof(size));
+        if (strcmp(key, "memory") == 0) { /* rounded as cards are sold */
+            double gib = strtod(text, NULL) / (1024.0 * 1024 * 1024);
+            snprintf(size, sizeof(size), "%.*f GiB", gib < 9.95 ? 1 : 0, gib);
+            text = size;
+        }
         char words_of_key[64];
         snprintf(words_of_key, sizeof(words_of_key), "%s", key);
         for (char *c = words_of_key; *c; c++)
@@ -159,15 +151,13 @@ static void put_details(struct probe_table *table, const json_t *device, const c
 static bool same_device(const json_t *left, const json_t *right)
 {
     static const char *const own[] = {"id", "index", "uuid"};
-    json_t *a = json_copy((json_t *)(uintptr_t)left), *b = json_copy((json_t *)(uintptr_t)right);
+    ocv_auto_json *a = json_copy((json_t *)(uintptr_t)left);
+    ocv_auto_json *b = json_copy((json_t *)(uintptr_t)right);
     for (size_t i = 0; a && b && i < sizeof(own) / sizeof(*own); i++) {
         json_object_del(a, own[i]);
         json_object_del(b, own[i]);
     }
-    bool same = a && b && json_equal(a, b);
-    json_decref(a);
-    json_decref(b);
-    return same;
+    return a && b && json_equal(a, b);
 }
 
 /* Print a device's own list if it differs from the namespace's. */
@@ -184,9 +174,8 @@ static void put_own(struct probe_table *table, const json_t *own, const json_t *
         bool same = false;
         for (size_t k = 0; k < json_array_size(features) && !same; k++)
             same = json_equal(feature, json_array_get(features, k));
-        json_t *one = same ? NULL : json_pack("[O]", feature);
+        ocv_auto_json *one = same ? NULL : json_pack("[O]", feature);
         table_features(table, one, TABLE_INDENT + 2);
-        json_decref(one);
     }
 }
 

@@ -112,13 +112,14 @@ static int read_profile(const char *file, struct ocv_buffer *json, struct ocv_er
     return status < 0 ? ocv_error_prefix(err, "%s", file) : OCV_OK;
 }
 
-static int probe_and_print(const struct cli *cli, const char *profile,
-                           struct ocv_probe_options *probe, bool as_json, struct ocv_error *err)
+static int probe_and_print(struct cli *cli, const char *profile, struct ocv_probe_options *probe,
+                           bool as_json, struct ocv_error *err)
 {
     ocv_auto_buffer json, table;
     ocv_buffer_init(&json, OCV_PROFILE_MAX);
     ocv_buffer_init(&table, TABLE_MAX);
     probe->describe = !as_json;
+    OCV_TRY(cli_load(cli, err)); /* not needed here, but its errors are reported */
     OCV_TRY(profile ? read_profile(profile, &json, err) : check_sysroot(probe, err));
     if (!profile)
         OCV_TRY(ocv_probe(probe, &json, err));
@@ -145,8 +146,5 @@ int cmd_probe(struct cli *cli, int argc, char **argv)
         ocv_error_set(&err, OCV_ERR_INVALID, "probe takes no argument, not '%s'", *cli->arguments);
         return cli_fail(cli, &err);
     }
-    int status = cli_load(cli, &err); /* not needed here, but its errors are reported */
-    if (status == OCV_OK)
-        status = probe_and_print(cli, r.profile, &r.probe, r.json, &err);
-    return status < 0 ? cli_fail(cli, &err) : 0;
+    return probe_and_print(cli, r.profile, &r.probe, r.json, &err) < 0 ? cli_fail(cli, &err) : 0;
 }

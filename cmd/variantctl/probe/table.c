@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table: host, then for each namespace its status, what it supports, and its devices. */
 #include "cmd/variantctl/probe/probe_table.h"
-#include "gen/vocabulary.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
+#include "ocivariant/vocabulary.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static bool is_cpu(const char *ns)
-{
-    for (size_t i = 0; i < OCV_VOCABULARY_CPU_NAMESPACES; i++)
-        if (strcmp(ns, ocv_vocabulary_cpu_namespaces[i]) == 0)
-            return true;
-    return false;
-}
 
 /* The status, before the provider's own sentence. */
 static const char *status_words(const json_t *ns, bool usable)
@@ -27,8 +20,8 @@ static const char *status_words(const json_t *ns, bool usable)
         return "needs attention";
     if (usable)
         return "ready";
-    return is_cpu(table_text(ns, "namespace")) ? "ready: the baseline, no extension"
-                                               : "present, but no build can use it";
+    return ocv_vocabulary_is_cpu(table_text(ns, "namespace")) ? "ready: the baseline, no extension"
+                                                              : "present, but no build can use it";
 }
 
 static void put_namespace(struct probe_table *table, const json_t *ns)
@@ -94,7 +87,8 @@ int probe_table(const struct ocv_buffer *profile, const struct probe_table_optio
                 struct ocv_buffer *out, struct ocv_error *err)
 {
     struct probe_table table = {.options = options, .out = out, .err = err};
-    json_t *json = ocv_json_load_any(profile->data, profile->len, OCV_JSON_VALUES_MAX, 0, NULL);
+    ocv_auto_json *json =
+        ocv_json_load_any(profile->data, profile->len, OCV_JSON_VALUES_MAX, 0, NULL);
     if (!json)
         return ocv_error_nomem(err);
     const json_t *namespaces = json_object_get(json, "namespaces");
@@ -111,13 +105,11 @@ int probe_table(const struct ocv_buffer *profile, const struct probe_table_optio
     table_line(&table, "platform", platform ? text : "unknown: no processor is recorded");
     for (size_t i = 0; i < json_array_size(namespaces); i++) {
         const json_t *ns = json_array_get(namespaces, i);
-        devices |= !is_cpu(table_text(ns, "namespace"));
+        devices |= !ocv_vocabulary_is_cpu(table_text(ns, "namespace"));
         put_namespace(&table, ns);
     }
     if (!devices)
         table_line(&table, "accelerators", "none found");
     put_rest(&table, json);
-    int status = table.status;
-    json_decref(json);
-    return status;
+    return table.status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* --to docker-archive:FILE, and the temporary layout for destinations that take a whole archive. */
 #include "cmd/vpull/engines/engine.h"
+#include "lib/base/cleanup.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -105,14 +106,12 @@ int staging_fetch(struct pull *pull, const char *near, struct staging *out, stru
         snprintf(out->dir, sizeof(out->dir), "%s/vpull-%u-%.32s",
                  temporary && *temporary ? temporary : "/var/tmp", (unsigned)geteuid(), hex + 1);
     int status = lock_directory(pull, out, err);
-    if (status < 0)
+    if (status < 0) {
         out->dir[0] = '\0';
-    if (status == OCV_OK)
-        status =
-            ocv_layout_open(out->dir, OCV_LAYOUT_CREATE | OCV_LAYOUT_NOSYNC, &out->layout, err);
-    if (status == OCV_OK)
-        status = pull_to_layout(pull, out->layout, err);
-    return status;
+        return status;
+    }
+    OCV_TRY(ocv_layout_open(out->dir, OCV_LAYOUT_CREATE | OCV_LAYOUT_NOSYNC, &out->layout, err));
+    return pull_to_layout(pull, out->layout, err);
 }
 
 int staging_write(const struct pull *pull, const struct staging *staging, int fd,
@@ -129,53 +128,40 @@ static int write_file(const struct pull *pull, const struct staging *staging, co
 {
     char temporary[4096];
     snprintf(temporary, sizeof(temporary), "%s/archive", staging->dir);
-    int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    ocv_auto_fd int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd < 0)
         return ocv_error_set(err, OCV_ERR_IO, "%s: %s", temporary, strerror(errno));
-    int status = staging_write(pull, staging, fd, err);
-    if (status == OCV_OK && fsync(fd) != 0)
-        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-    close(fd);
-    if (status == OCV_OK && rename(temporary, path) != 0)
-        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-    return status;
-}
-
-/* An existing target that is not a regular file (a pipe, a device) is written to, never replaced.
- */
-static int open_special(const char *path, int *fd, struct ocv_error *err)
-{
-    struct stat st;
-    *fd = -1;
-    if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
-        return OCV_OK;
-    *fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-    return *fd >= 0 ? OCV_OK : ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+    OCV_TRY(staging_write(pull, staging, fd, err));
+    return fsync(fd) == 0 && rename(temporary, path) == 0
+               ? OCV_OK
+               : ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
 }
 
 static int pull_archive(struct pull *pull, const char *argument, char *where, size_t size,
                         struct ocv_error *err)
 {
     struct staging staging;
+    struct stat st;
     char real[PATH_MAX];
     const char *path = realpath(argument, real) ? real : argument; /* keeps a symbolic link */
-    int special, status = open_special(argument, &special, err);
+    /* An existing target that is not a regular file (a pipe, a device) is written to, never
+     * replaced. */
+    bool is_special = stat(argument, &st) == 0 && !S_ISREG(st.st_mode);
+    ocv_auto_fd int special = is_special ? open(argument, O_WRONLY | O_NOCTTY | O_CLOEXEC) : -1;
+    if (is_special && special < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", argument, strerror(errno));
+    int status = staging_fetch(pull, is_special ? NULL : path, &staging, err);
+    if (status == OCV_OK) {
+        progress_status(pull->progress, "writing", pull->image.text, "writing %s", argument);
+        status = is_special ? staging_write(pull, &staging, special, err)
+                            : write_file(pull, &staging, path, err);
+    }
+    staging_remove(&staging, status);
     if (status < 0)
         return status;
-    status = staging_fetch(pull, special >= 0 ? NULL : path, &staging, err);
-    if (status == OCV_OK)
-        progress_status(pull->progress, "writing", pull->image.text, "writing %s", argument);
-    if (status == OCV_OK)
-        status = special >= 0 ? staging_write(pull, &staging, special, err)
-                              : write_file(pull, &staging, path, err);
-    if (status == OCV_OK)
-        progress_settle(pull->progress, LAYER_DONE);
-    staging_remove(&staging, status);
-    if (special >= 0)
-        close(special);
-    if (status == OCV_OK)
-        snprintf(where, size, "into docker-archive:%s", argument);
-    return status;
+    progress_settle(pull->progress, LAYER_DONE);
+    snprintf(where, size, "into docker-archive:%s", argument);
+    return OCV_OK;
 }
 
 const struct destination destination_archive = {"docker-archive", "FILE", NULL, pull_archive};

@@ -101,15 +101,14 @@ static void check_line(void *data, const char *text)
 static bool already_there(struct pull *pull, const char *ns)
 {
     struct content_check check = {.digest = pull->entry->digest};
-    char *filter = NULL;
+    ocv_auto_free char *filter = NULL;
     if (asprintf(&filter, "name==\"%s\"", pull->name) < 0)
         return false;
     const char *argv[] = {"ctr",         "--address", containerd_socket(),
                           "--namespace", ns,          "images",
                           "check",       filter,      NULL};
-    int status = subprocess_run(argv, -1, check_line, &check, pull->cli, NULL);
-    free(filter);
-    return status == OCV_OK && check.complete;
+    return subprocess_run(argv, -1, check_line, &check, pull->cli, NULL) == OCV_OK &&
+           check.complete;
 }
 
 static int pull_ctr(struct pull *pull, const char *argument, char *where, size_t size,
@@ -119,19 +118,17 @@ static int pull_ctr(struct pull *pull, const char *argument, char *where, size_t
     const char *ns = containerd_namespace(pull->options);
     const char *import_argv[] = {
         "ctr", "--address", containerd_socket(), "--namespace", ns, "images", "import", "-", NULL};
-    int status = ensure_name(pull, err);
-    pull->cached = status == OCV_OK && is_reachable("ctr") && already_there(pull, ns);
-    if (status == OCV_OK && !pull->cached)
-        status = import_archive(pull, import_argv, err);
+    snprintf(where, size, "into containerd, namespace %s", ns);
+    OCV_TRY(ensure_name(pull, err));
+    pull->cached = is_reachable("ctr") && already_there(pull, ns);
+    if (!pull->cached)
+        OCV_TRY(import_archive(pull, import_argv, err));
     /* makes the image visible to the CRI plugin (kubelet) */
     const char *label_argv[] = {"ctr",         "--address", containerd_socket(),
                                 "--namespace", ns,          "images",
                                 "label",       pull->name,  "io.cri-containerd.image=managed",
                                 NULL};
-    if (status == OCV_OK)
-        status = subprocess_run(label_argv, -1, NULL, NULL, pull->cli, err);
-    snprintf(where, size, "into containerd, namespace %s", ns);
-    return status;
+    return subprocess_run(label_argv, -1, NULL, NULL, pull->cli, err);
 }
 
 static int pull_nerdctl(struct pull *pull, const char *argument, char *where, size_t size,

@@ -87,16 +87,6 @@ static int named_destination(const char *text, const struct destination **out, c
     return unknown_destination(text, err);
 }
 
-static int data_directory(char **argument, struct ocv_error *err)
-{
-    char path[PATH_MAX];
-    if (!cli_images_directory(path, sizeof(path)))
-        return ocv_error_set(err, OCV_ERR_INVALID,
-                             "no engine answers, and neither HOME nor --to says where to pull to");
-    *argument = strdup(path);
-    return *argument ? OCV_OK : ocv_error_nomem(err);
-}
-
 /* Tell the user which engine is slow to answer, so that the terminal does not stay blank. */
 static bool engine_answers(const struct destination *destination, struct cli *cli,
                            const struct pull_options *options, struct progress *progress)
@@ -121,9 +111,14 @@ int destination_choose(struct cli *cli, const struct pull_options *options,
         *argument = strdup("");
         return *argument ? OCV_OK : ocv_error_nomem(err);
     }
+    char path[PATH_MAX];
     const char *host = getenv("DOCKER_HOST");
     if (host && *host && !options->quiet) /* who sets it expects docker to be asked */
         progress_message(progress, "docker does not answer (DOCKER_HOST=%.200s)", host);
     *out = &destination_oci;
-    return data_directory(argument, err);
+    if (!cli_images_directory(path, sizeof(path)))
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "no engine answers, and neither HOME nor --to says where to pull to");
+    *argument = strdup(path);
+    return *argument ? OCV_OK : ocv_error_nomem(err);
 }

@@ -68,26 +68,16 @@ static int auth_header(struct pull *pull, struct ocv_buffer *header, struct ocv_
 {
     ocv_auto_buffer json;
     ocv_buffer_init(&json, 64u * 1024);
-    int status =
-        ocv_registry_credentials(pull->cli->registry, pull->image.reference->host, &json, err);
-    if (status < 0 || json.len == 0)
-        return status;
-    char *encoded = engine_base64_url(json.data, json.len);
+    OCV_TRY(ocv_registry_credentials(pull->cli->registry, pull->image.reference->host, &json, err));
+    if (json.len == 0)
+        return OCV_OK;
+    ocv_auto_free char *encoded = engine_base64_url(json.data, json.len);
     explicit_bzero(json.data, json.len);
-    status = encoded ? ocv_buffer_printf(header, err, "X-Registry-Auth: %s", encoded)
-                     : ocv_error_nomem(err);
-    if (encoded)
-        explicit_bzero(encoded, strlen(encoded));
-    free(encoded);
+    if (!encoded)
+        return ocv_error_nomem(err);
+    int status = ocv_buffer_printf(header, err, "X-Registry-Auth: %s", encoded);
+    explicit_bzero(encoded, strlen(encoded));
     return status;
-}
-
-/* A pull may fail after the engine has answered 200; the text is the engine's. */
-static int stream_failed(const char *failure, struct ocv_error *err)
-{
-    bool denied = strstr(failure, "unauthorized") || strstr(failure, "access denied") ||
-                  strstr(failure, "no basic auth credentials");
-    return ocv_error_set(err, denied ? OCV_ERR_DENIED : OCV_ERR_ENGINE, "docker: %s", failure);
 }
 
 static int stream_call(struct pull *pull, const struct endpoint *endpoint,
@@ -95,6 +85,7 @@ static int stream_call(struct pull *pull, const struct endpoint *endpoint,
 {
     struct docker_stream stream = {.pull = pull};
     struct engine_call call = *plain;
+    const char *failure = stream.failure;
     call.line = stream_line;
     call.data = &stream;
     /* docker shortens layer digests the same way, but reports their sizes late */
@@ -103,15 +94,23 @@ static int stream_call(struct pull *pull, const struct endpoint *endpoint,
         progress_add(pull->progress, layer->digest, layer->size);
     }
     call.path = path;
+    pull->cached = false;
     int status = engine_call(pull->cli, endpoint, &call, err);
-    if (status == OCV_OK && stream.failure[0])
-        status = stream_failed(stream.failure, err);
-    if (status < 0 && strstr(err->message, "HTTP response to HTTPS client"))
-        ocv_error_hint(err, "dockerd's own insecure-registries decides about plain HTTP");
-    pull->cached = status == OCV_OK && !stream.fetched;
-    if (status == OCV_OK)
-        progress_settle(pull->progress, pull->cached ? LAYER_CACHED : LAYER_DONE);
-    return status;
+    if (status == OCV_OK && *failure) {
+        /* A pull may fail after the engine has answered 200; the text is the engine's. */
+        bool denied = strstr(failure, "unauthorized") || strstr(failure, "access denied") ||
+                      strstr(failure, "no basic auth credentials");
+        status =
+            ocv_error_set(err, denied ? OCV_ERR_DENIED : OCV_ERR_ENGINE, "docker: %s", failure);
+    }
+    if (status < 0) {
+        if (strstr(err->message, "HTTP response to HTTPS client"))
+            ocv_error_hint(err, "dockerd's own insecure-registries decides about plain HTTP");
+        return status;
+    }
+    pull->cached = !stream.fetched;
+    progress_settle(pull->progress, pull->cached ? LAYER_CACHED : LAYER_DONE);
+    return OCV_OK;
 }
 
 static int create_image(struct pull *pull, const struct endpoint *endpoint, struct ocv_error *err)
@@ -120,16 +119,12 @@ static int create_image(struct pull *pull, const struct endpoint *endpoint, stru
     ocv_auto_buffer header;
     ocv_buffer_init(&path, 64u * 1024);
     ocv_buffer_init(&header, 128u * 1024);
-    int status = ocv_buffer_printf(&path, err, "/images/create?fromImage=");
-    if (status == OCV_OK)
-        status = ocv_url_escape(pull->image.reference->name, OCV_URL_UNRESERVED, &path, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(&path, err, "&tag=%s", pull->entry->digest);
-    if (status == OCV_OK)
-        status = auth_header(pull, &header, err);
+    OCV_TRY(ocv_buffer_printf(&path, err, "/images/create?fromImage="));
+    OCV_TRY(ocv_url_escape(pull->image.reference->name, OCV_URL_UNRESERVED, &path, err));
+    OCV_TRY(ocv_buffer_printf(&path, err, "&tag=%s", pull->entry->digest));
+    OCV_TRY(auth_header(pull, &header, err));
     struct engine_call call = {.method = "POST", .header = header.data};
-    if (status == OCV_OK)
-        status = stream_call(pull, endpoint, &call, path.data, err);
+    int status = stream_call(pull, endpoint, &call, path.data, err);
     if (header.data)
         explicit_bzero(header.data, header.len);
     return status;
@@ -137,17 +132,15 @@ static int create_image(struct pull *pull, const struct endpoint *endpoint, stru
 
 static int load_image(struct pull *pull, const struct endpoint *endpoint, struct ocv_error *err)
 {
-    int fd, status = engine_archive(pull, &fd, err);
-    if (status < 0)
-        return status;
+    ocv_auto_fd int fd = -1;
+    OCV_TRY(engine_archive(pull, &fd, err));
     struct engine_call call = {.method = "POST",
                                .header = "Content-Type: application/x-tar",
                                .upload = true,
                                .upload_fd = fd};
     progress_status(pull->progress, "loading", pull->image.text, "loading into docker");
-    status = stream_call(pull, endpoint, &call, "/images/load?quiet=1", err);
+    int status = stream_call(pull, endpoint, &call, "/images/load?quiet=1", err);
     pull->cached = false;
-    close(fd);
     return status;
 }
 
@@ -156,17 +149,14 @@ static int tag_image(struct pull *pull, const struct endpoint *endpoint, struct 
     const char *colon = strrchr(pull->name, ':');
     ocv_auto_buffer path;
     ocv_buffer_init(&path, 64u * 1024);
-    int status = ocv_buffer_printf(
-        &path, err, "/images/%s@%s/tag?repo=", pull->image.reference->name, pull->entry->digest);
-    char *repository = strndup(pull->name, (size_t)(colon - pull->name));
-    if (status == OCV_OK)
-        status = repository ? ocv_url_escape(repository, OCV_URL_UNRESERVED, &path, err)
-                            : ocv_error_nomem(err);
-    free(repository);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(&path, err, "&tag=%s", colon + 1);
+    OCV_TRY(ocv_buffer_printf(&path, err, "/images/%s@%s/tag?repo=", pull->image.reference->name,
+                              pull->entry->digest));
+    ocv_auto_free char *repository = strndup(pull->name, (size_t)(colon - pull->name));
+    OCV_TRY(repository ? ocv_url_escape(repository, OCV_URL_UNRESERVED, &path, err)
+                       : ocv_error_nomem(err));
+    OCV_TRY(ocv_buffer_printf(&path, err, "&tag=%s", colon + 1));
     struct engine_call call = {.method = "POST", .path = path.data};
-    return status < 0 ? status : engine_call(pull->cli, endpoint, &call, err);
+    return engine_call(pull->cli, endpoint, &call, err);
 }
 
 /* On a remote engine, this machine's devices say nothing about that host. */
@@ -188,24 +178,21 @@ static int pull_docker(struct pull *pull, const char *argument, char *where, siz
 {
     struct endpoint endpoint;
     (void)argument;
-    int status = docker_endpoint(&pull->options->docker, &endpoint, err);
-    if (status == OCV_OK && ping_daemon(pull->cli, &endpoint, err) < 0) {
+    snprintf(where, size, "into docker");
+    OCV_TRY(docker_endpoint(&pull->options->docker, &endpoint, err));
+    if (ping_daemon(pull->cli, &endpoint, err) < 0) {
         ocv_error_prefix(err, "docker does not answer");
         ocv_error_hint(err, "is dockerd running, and may this user use its socket?");
-        status = err->status == OCV_ERR_INTERRUPTED ? OCV_ERR_INTERRUPTED : OCV_ERR_ENGINE;
-        err->status = (enum ocv_status)status;
+        if (err->status != OCV_ERR_INTERRUPTED)
+            err->status = OCV_ERR_ENGINE;
+        return err->status;
     }
-    if (status == OCV_OK) {
-        warn_of_distance(pull, &endpoint);
-        choose_version(pull->cli, &endpoint);
-    }
-    if (status == OCV_OK)
-        status = pull->image.reference ? create_image(pull, &endpoint, err)
-                                       : load_image(pull, &endpoint, err);
-    if (status == OCV_OK && pull->image.reference && pull->name)
-        status = tag_image(pull, &endpoint, err);
-    snprintf(where, size, "into docker");
-    return status;
+    warn_of_distance(pull, &endpoint);
+    choose_version(pull->cli, &endpoint);
+    if (!pull->image.reference)
+        return load_image(pull, &endpoint, err);
+    OCV_TRY(create_image(pull, &endpoint, err));
+    return pull->name ? tag_image(pull, &endpoint, err) : OCV_OK;
 }
 
 const struct destination destination_docker = {"docker", NULL, is_available, pull_docker};

@@ -14,16 +14,6 @@
 #define DEFAULT_HOST "unix://"             /* the default socket */
 #define DOCKER_FILE_MAX (4u * 1024 * 1024) /* bytes of config.json or a context's meta.json */
 
-static void config_dir(const struct plugin_globals *globals, char *out, size_t size)
-{
-    const char *dir = globals->config ? globals->config : getenv("DOCKER_CONFIG");
-    const char *home = getenv("HOME");
-    if (dir && *dir)
-        snprintf(out, size, "%s", dir);
-    else
-        snprintf(out, size, "%s/.docker", home ? home : "");
-}
-
 /* One of docker's JSON files; NULL if it is missing or not JSON. */
 static json_t *load_json(const char *path)
 {
@@ -48,10 +38,9 @@ static void context_name(const struct plugin_globals *globals, const char *dir, 
         } else {
             char path[DOCKER_PATH_MAX];
             snprintf(path, sizeof(path), "%s/config.json", dir);
-            json_t *config = load_json(path);
+            ocv_auto_json *config = load_json(path);
             const char *current = ocv_json_text(config, "currentContext");
             snprintf(out, size, "%s", current ? current : "");
-            json_decref(config);
         }
     }
     if (!strcmp(out, "default"))
@@ -116,7 +105,12 @@ int docker_endpoint(const struct plugin_globals *globals, struct endpoint *out,
     char dir[DOCKER_PATH_MAX / 2], name[256];
     if (globals->context && globals->host)
         return ocv_error_set(err, OCV_ERR_INVALID, "--host and --context exclude each other");
-    config_dir(globals, dir, sizeof(dir));
+    const char *given = globals->config ? globals->config : getenv("DOCKER_CONFIG");
+    const char *home = getenv("HOME");
+    if (given && *given)
+        snprintf(dir, sizeof(dir), "%s", given);
+    else
+        snprintf(dir, sizeof(dir), "%s/.docker", home ? home : "");
     context_name(globals, dir, name, sizeof(name));
     return name[0] ? from_context(dir, name, out, err) : from_host(globals, dir, out, err);
 }

@@ -162,14 +162,13 @@ void plugin_print_metadata(FILE *stream)
 
 void plugin_print_hook(FILE *stream, const char *json)
 {
-    json_t *call = ocv_json_load_any(json, json ? strlen(json) : 0, OCV_JSON_VALUES_MAX,
-                                     JSON_REJECT_DUPLICATES, NULL);
+    ocv_auto_json *call = ocv_json_load_any(json, json ? strlen(json) : 0, OCV_JSON_VALUES_MAX,
+                                            JSON_REJECT_DUPLICATES, NULL);
     const char *failure = ocv_json_text(call, "CommandError");
 
     if (failure && strstr(failure, "no matching manifest"))
         fprintf(stream, "{\"Type\":0,\"Template\":\"docker vpull IMAGE chooses the variant that "
                         "fits this machine\"}\n");
-    json_decref(call);
 }
 
 struct watch {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/vpull/engines/engine.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/format/encodings.h"
 #include "lib/base/format/json.h"
 
@@ -56,7 +57,7 @@ int endpoint_parse(const char *text, bool tls, struct endpoint *out, struct ocv_
 struct receiver {
     const struct engine_call *call;
     struct engine_lines lines;
-    struct ocv_buffer head; /* first bytes, for error messages */
+    struct ocv_buffer *head; /* first bytes, for error messages */
     bool failed;
 };
 
@@ -65,8 +66,8 @@ struct receiver {
 static int receive_answer(void *data, const char *bytes, size_t len)
 {
     struct receiver *r = data;
-    size_t room = HEAD_BYTES_MAX - r->head.len;
-    if (ocv_buffer_append(&r->head, bytes, len < room ? len : room, NULL) < 0)
+    size_t room = HEAD_BYTES_MAX - r->head->len;
+    if (ocv_buffer_append(r->head, bytes, len < room ? len : room, NULL) < 0)
         r->failed = true;
     if (!r->call->line && r->call->answer &&
         ocv_buffer_append(r->call->answer, bytes, len, NULL) < 0)
@@ -76,30 +77,20 @@ static int receive_answer(void *data, const char *bytes, size_t len)
     return r->failed ? 1 : 0;
 }
 
-/* {"message": "..."} of both engines; libpod says "cause" too. */
-static void engine_error(const struct receiver *r, long code, struct ocv_error *err)
-{
-    json_t *body = ocv_json_load_any(r->head.data, r->head.len, OCV_JSON_VALUES_MAX, 0, NULL);
-    const char *message = ocv_json_text(body, "message");
-    ocv_error_set(err, OCV_ERR_ENGINE, "the engine answered %ld: %.600s", code,
-                  message ? message : "no message");
-    if (err)
-        err->http_status = (int)code;
-    json_decref(body);
-}
-
 int engine_call(struct cli *cli, const struct endpoint *endpoint, const struct engine_call *call,
                 struct ocv_error *err)
 {
-    ocv_auto_buffer url;
+    ocv_auto_free char *text = malloc(ENGINE_LINE_MAX);
+    ocv_auto_buffer url, head;
     ocv_buffer_init(&url, 64u * 1024);
-    struct receiver r = {
-        .call = call,
-        .lines = {.text = malloc(ENGINE_LINE_MAX), .line = call->line, .data = call->data}};
-    ocv_buffer_init(&r.head, HEAD_BYTES_MAX);
+    ocv_buffer_init(&head, HEAD_BYTES_MAX);
+    struct receiver r = {.call = call,
+                         .lines = {.text = text, .line = call->line, .data = call->data},
+                         .head = &head};
     long code = 0;
-    int status = r.lines.text ? ocv_buffer_printf(&url, err, "%s%s", endpoint->base, call->path)
-                              : ocv_error_nomem(err);
+    if (!text)
+        return ocv_error_nomem(err);
+    OCV_TRY(ocv_buffer_printf(&url, err, "%s%s", endpoint->base, call->path));
     struct ocv_engine_request request = {
         .socket = endpoint->socket[0] ? endpoint->socket : NULL,
         .method = call->method,
@@ -118,17 +109,19 @@ int engine_call(struct cli *cli, const struct endpoint *endpoint, const struct e
         .body = receive_answer,
         .data = &r,
     };
-    if (status == OCV_OK)
-        status = ocv_engine_http(&request, &code, err);
-    if (call->line && status == OCV_OK)
-        r.failed = engine_lines_end(&r.lines) != 0;
-    if (status == OCV_OK && code >= 400) {
-        engine_error(&r, code, err);
-        status = OCV_ERR_ENGINE;
-    }
-    free(r.lines.text);
-    ocv_buffer_free(&r.head);
-    return status;
+    OCV_TRY(ocv_engine_http(&request, &code, err));
+    if (call->line)
+        engine_lines_flush(&r.lines);
+    if (code < 400)
+        return OCV_OK;
+    /* {"message": "..."} of both engines; libpod says "cause" too. */
+    ocv_auto_json *body = ocv_json_load_any(head.data, head.len, OCV_JSON_VALUES_MAX, 0, NULL);
+    const char *message = ocv_json_text(body, "message");
+    ocv_error_set(err, OCV_ERR_ENGINE, "the engine answered %ld: %.600s", code,
+                  message ? message : "no message");
+    if (err)
+        err->http_status = (int)code;
+    return OCV_ERR_ENGINE;
 }
 
 /* As the Engine API wants it in headers (RFC 4648 section 5). */
@@ -246,22 +239,18 @@ static void show_blob(void *data, size_t i, int64_t done, bool finished, bool ca
 int pull_to_layout(struct pull *pull, struct ocv_layout *layout, struct ocv_error *err)
 {
     size_t n = ocv_manifest_layer_count(pull->child.manifest);
-    struct transfer t = {
-        .pull = pull, .rows = calloc(n + 1, sizeof(size_t)), .begun = calloc(n + 1, sizeof(bool))};
-    if (!t.rows || !t.begun) {
-        free(t.rows);
-        free(t.begun);
+    ocv_auto_free size_t *rows = calloc(n + 1, sizeof(*rows));
+    ocv_auto_free bool *begun = calloc(n + 1, sizeof(*begun));
+    struct transfer t = {.pull = pull, .rows = rows, .begun = begun};
+    if (!rows || !begun)
         return ocv_error_nomem(err);
-    }
-    t.rows[0] = SIZE_MAX;
+    rows[0] = SIZE_MAX;
     for (size_t i = 0; i < n; i++) {
         const struct ocv_descriptor *layer = ocv_manifest_layer(pull->child.manifest, i);
-        t.rows[i + 1] = progress_add(pull->progress, layer->digest, layer->size);
+        rows[i + 1] = progress_add(pull->progress, layer->digest, layer->size);
     }
     int status = child_transfer(pull->cli, &pull->image, &pull->child, layout, pull->options->jobs,
                                 show_blob, &t, err);
     pull->cached = status == OCV_OK && !t.fetched;
-    free(t.rows);
-    free(t.begun);
     return status;
 }

@@ -200,7 +200,7 @@ struct engine_lines {
 /** The next piece: returns what `line` returned last. A carriage return ends a line, too. */
 int engine_lines_take(struct engine_lines *lines, const char *bytes, size_t len);
 /** There is no more: the last line may lack its end. */
-int engine_lines_end(struct engine_lines *lines);
+int engine_lines_flush(struct engine_lines *lines);
 
 /** A line of POST /images/create or /images/load. */
 struct docker_line {

@@ -28,35 +28,30 @@ static int write_auth(struct pull *pull, char path[64], struct ocv_error *err)
     ocv_buffer_init(&json, 64u * 1024);
     const char *host = pull->image.reference->host;
     path[0] = '\0';
-    int status = ocv_registry_credentials(pull->cli->registry, host, &json, err);
-    if (status < 0 || json.len == 0)
-        return status;
-    json_t *found = ocv_json_load_any(json.data, json.len, OCV_JSON_VALUES_MAX, 0, NULL);
+    OCV_TRY(ocv_registry_credentials(pull->cli->registry, host, &json, err));
+    if (json.len == 0)
+        return OCV_OK;
+    ocv_auto_json *found = ocv_json_load_any(json.data, json.len, OCV_JSON_VALUES_MAX, 0, NULL);
     explicit_bzero(json.data, json.len);
     const char *user = ocv_json_text(found, "username");
     const char *password = ocv_json_text(found, "password");
     const char *token = ocv_json_text(found, "identitytoken");
-    char *pair = NULL, *encoded = NULL;
+    ocv_auto_free char *pair = NULL, *encoded = NULL;
     if (user && asprintf(&pair, "%s:%s", user, password ? password : "") >= 0)
         encoded = ocv_base64_encode(pair, strlen(pair));
+    if (pair)
+        explicit_bzero(pair, strlen(pair));
     json_t *entry = json_pack("{s:s?}", "auth", encoded);
     if (token && *token)
         json_object_set_new(entry, "identitytoken", json_string(token));
-    json_t *root = json_pack("{s:{s:o}}", "auths", host, entry);
+    ocv_auto_json *root = json_pack("{s:{s:o}}", "auths", host, entry);
     snprintf(path, 64, "/tmp/vpull-auth.XXXXXX");
-    int fd = mkostemp(path, O_CLOEXEC);
-    if (fd < 0 || json_dumpfd(root, fd, 0) != 0)
-        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    else
+    ocv_auto_fd int fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0 && json_dumpfd(root, fd, 0) == 0)
+        return OCV_OK;
+    int status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+    if (fd < 0)
         path[0] = '\0';
-    json_decref(root);
-    json_decref(found);
-    if (pair)
-        explicit_bzero(pair, strlen(pair));
-    free(pair);
-    free(encoded);
     return status;
 }
 
@@ -96,18 +91,6 @@ static int run_podman(struct pull *pull, const char *const *argv, struct ocv_err
     return subprocess_run(argv, -1, show_line, pull, pull->cli, err);
 }
 
-static int run_pull(struct pull *pull, const char *const *argv, struct ocv_error *err)
-{
-    for (size_t i = 0; i < ocv_manifest_layer_count(pull->child.manifest); i++) {
-        const struct ocv_descriptor *layer = ocv_manifest_layer(pull->child.manifest, i);
-        progress_add(pull->progress, layer->digest, layer->size);
-    }
-    OCV_TRY(subprocess_run_terminal(argv, show_progress, pull, pull->cli, err));
-    /* a remote service does not report its layers */
-    progress_settle(pull->progress, LAYER_DONE);
-    return OCV_OK;
-}
-
 static int pull_by_digest(struct pull *pull, const char *reference, struct ocv_error *err)
 {
     char auth[64];
@@ -122,39 +105,41 @@ static int pull_by_digest(struct pull *pull, const char *reference, struct ocv_e
         argv[n++] = "--tls-verify=false";
     argv[n] = reference;
     progress_message(pull->progress, "podman pull %s", reference);
-    if (status == OCV_OK)
-        status = run_pull(pull, argv, err);
+    if (status == OCV_OK) {
+        for (size_t i = 0; i < ocv_manifest_layer_count(pull->child.manifest); i++) {
+            const struct ocv_descriptor *layer = ocv_manifest_layer(pull->child.manifest, i);
+            progress_add(pull->progress, layer->digest, layer->size);
+        }
+        status = subprocess_run_terminal(argv, show_progress, pull, pull->cli, err);
+    }
     if (auth[0])
         unlink(auth);
-    return status;
-}
-
-static int load_image(struct pull *pull, struct ocv_error *err)
-{
-    const char *argv[] = {"podman", "load", NULL};
-    return engine_feed(pull, "podman", argv, show_line, err);
+    if (status < 0)
+        return status;
+    /* a remote service does not report its layers */
+    progress_settle(pull->progress, LAYER_DONE);
+    return OCV_OK;
 }
 
 static int pull_podman(struct pull *pull, const char *argument, char *where, size_t size,
                        struct ocv_error *err)
 {
+    const char *load[] = {"podman", "load", NULL};
     (void)argument;
     snprintf(where, size, "into podman");
     if (!subprocess_available("podman"))
         return ocv_error_set(err, OCV_ERR_ENGINE, "podman is not installed");
     if (!pull->image.reference)
-        return load_image(pull, err);
-    char *reference = pull_digest_reference(pull);
+        return engine_feed(pull, "podman", load, show_line, err);
+    ocv_auto_free char *reference = pull_digest_reference(pull);
     if (!reference)
         return ocv_error_nomem(err);
     const char *present[] = {"podman", "image", "exists", reference, NULL};
-    pull->cached = run_podman(pull, present, NULL) == OCV_OK;
-    int status = pull->cached ? OCV_OK : pull_by_digest(pull, reference, err);
     const char *tag[] = {"podman", "tag", reference, pull->name, NULL};
-    if (status == OCV_OK && pull->name)
-        status = run_podman(pull, tag, err);
-    free(reference);
-    return status;
+    pull->cached = run_podman(pull, present, NULL) == OCV_OK;
+    if (!pull->cached)
+        OCV_TRY(pull_by_digest(pull, reference, err));
+    return pull->name ? run_podman(pull, tag, err) : OCV_OK;
 }
 
 const struct destination destination_podman = {"podman", NULL, is_available, pull_podman};

@@ -71,15 +71,6 @@ static void feed_lines(struct output_stream *s, const char *bytes, size_t n)
     }
 }
 
-static int start_process(const char *const *argv, int stdin_fd, int out, int errors, pid_t *pid,
-                         struct ocv_error *err)
-{
-    int failed = ocv_spawn(argv, stdin_fd, out, errors, pid);
-    if (failed)
-        return ocv_error_set(err, OCV_ERR_ENGINE, "cannot run %s: %s", argv[0], strerror(failed));
-    return OCV_OK;
-}
-
 /* Read both streams until they end. Returns false when interrupted. */
 static bool drain_streams(struct output_stream streams[2], const struct cli *cli)
 {
@@ -179,19 +170,20 @@ static int run_with(const char *const *argv, int stdin_fd, bool terminal,
     if ((terminal && open_terminal(errors)) || pipe2(errors, O_CLOEXEC) == 0) {
         pid_t pid;
         char last[LINE_MAX_BYTES] = "";
-        int status = start_process(argv, stdin_fd, out[1], errors[1], &pid, err);
+        int failed = ocv_spawn(argv, stdin_fd, out[1], errors[1], &pid);
         close(out[1]);
         close(errors[1]);
         streams[0].fd = out[0];
         streams[1].fd = errors[0];
         streams[1].last = last;
         int code = 0;
-        bool finished = status < 0 || (drain_streams(streams, cli) && await_end(pid, &code, cli));
+        bool finished = failed || (drain_streams(streams, cli) && await_end(pid, &code, cli));
         streams[1].last = NULL;
         close(out[0]);
         close(errors[0]);
-        if (status < 0)
-            return status;
+        if (failed)
+            return ocv_error_set(err, OCV_ERR_ENGINE, "cannot run %s: %s", argv[0],
+                                 strerror(failed));
         if (finished)
             return report_end(argv[0], code, last, err);
         stop_process(pid);

@@ -38,7 +38,7 @@ static uint64_t feed(const char *bytes, size_t size, size_t piece)
     check(lines.text != NULL);
     for (size_t at = 0; at < size; at += piece)
         check(engine_lines_take(&lines, bytes + at, size - at < piece ? size - at : piece) == 0);
-    check(engine_lines_end(&lines) == 0);
+    check(engine_lines_flush(&lines) == 0);
     free(lines.text);
     return hash;
 }
