@@ -292,16 +292,6 @@ static void catch_signals(void)
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* `vpull help` and `vpull version` name no images. */
-static void option_of(char **word)
-{
-    static char help_option[] = "--help", version_option[] = "--version";
-    if (!strcmp(*word, "help"))
-        *word = help_option;
-    else if (!strcmp(*word, "version"))
-        *word = version_option;
-}
-
 int main(int argc, char **argv)
 {
     struct cli cli;
@@ -333,8 +323,14 @@ int main(int argc, char **argv)
     }
     catch_signals();
     cli.interrupted = &interrupted;
-    if (argc == 2 && plugin.call == PLUGIN_NONE)
-        option_of(&argv[1]);
+    if (argc == 2 && plugin.call == PLUGIN_NONE) {
+        /* `vpull help` and `vpull version` name no images. */
+        static char help_option[] = "--help", version_option[] = "--version";
+        if (!strcmp(argv[1], "help"))
+            argv[1] = help_option;
+        else if (!strcmp(argv[1], "version"))
+            argv[1] = version_option;
+    }
     int skip = plugin.call == PLUGIN_NONE ? 0 : plugin.first - 1;
     argv[skip] = argv[0];
     int code = settings_read(&cli, &settings, argc - skip, argv + skip);

@@ -171,26 +171,6 @@ static int make_claim(const struct claim_options *r, const struct image *image,
     return OCV_ERR_NO_MATCH;
 }
 
-static int print_claim(const struct claim_options *r, const struct claim_manifest *manifest,
-                       struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, CLAIM_OUTPUT_MAX);
-    ocv_auto_json *objects = claim_manifest_make(manifest);
-    if (!objects)
-        return ocv_error_nomem(err);
-    if (r->json) {
-        ocv_auto_json *list =
-            json_pack("{s:s, s:s, s:O}", "apiVersion", "v1", "kind", "List", "items", objects);
-        if (!list)
-            return ocv_error_nomem(err);
-        OCV_TRY(ocv_json_append(list, JSON_INDENT(2), &text, err));
-        OCV_TRY(ocv_buffer_append(&text, "\n", 1, err));
-    } else
-        OCV_TRY(claim_yaml_format(objects, &text, err));
-    return cli_print(text.data, text.len, err);
-}
-
 static int write_claim(const struct claim_options *r, const struct image *image,
                        struct claim_matched *matched, struct ocv_error *err)
 {
@@ -212,7 +192,21 @@ static int write_claim(const struct claim_options *r, const struct image *image,
         manifest.classes = matched->classes;
         manifest.n_classes = matched->n_classes;
     }
-    return print_claim(r, &manifest, err);
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, CLAIM_OUTPUT_MAX);
+    ocv_auto_json *objects = claim_manifest_make(&manifest);
+    if (!objects)
+        return ocv_error_nomem(err);
+    if (r->json) {
+        ocv_auto_json *list =
+            json_pack("{s:s, s:s, s:O}", "apiVersion", "v1", "kind", "List", "items", objects);
+        if (!list)
+            return ocv_error_nomem(err);
+        OCV_TRY(ocv_json_append(list, JSON_INDENT(2), &text, err));
+        OCV_TRY(ocv_buffer_append(&text, "\n", 1, err));
+    } else
+        OCV_TRY(claim_yaml_format(objects, &text, err));
+    return cli_print(text.data, text.len, err);
 }
 
 static int claim_image(const struct claim_options *r, struct ocv_error *err)
@@ -230,24 +224,6 @@ static int claim_image(const struct claim_options *r, struct ocv_error *err)
     return write_claim(r, &image, &matched, err);
 }
 
-/* An option that would do nothing is not what was meant. */
-static int check_slurm(const struct claim_options *r, struct ocv_error *err)
-{
-    const char *option = r->job.replicas ? "--replicas"
-                         : r->name       ? "--name"
-                         : r->pods_image ? "--image"
-                         : r->json       ? "--format json"
-                                         : NULL;
-    if (r->count)
-        return ocv_error_set(err, OCV_ERR_INVALID,
-                             "%s: --count is for Kubernetes; Slurm has --gpus-per-node",
-                             r->cli->verb);
-    if (option)
-        return ocv_error_set(err, OCV_ERR_INVALID, "%s: %s is for Kubernetes", r->cli->verb,
-                             option);
-    return OCV_OK;
-}
-
 static int check_options(const struct claim_options *r, struct ocv_error *err)
 {
     struct cli *cli = r->cli;
@@ -260,8 +236,22 @@ static int check_options(const struct claim_options *r, struct ocv_error *err)
     if (!r->job.fleet != !r->job.replicas)
         return ocv_error_set(err, OCV_ERR_INVALID, "%s: --replicas and --profiles go together",
                              cli->verb);
-    if (r->engine && !strcmp(r->engine, "slurm"))
-        return check_slurm(r, err);
+    if (r->engine && !strcmp(r->engine, "slurm")) {
+        /* An option that would do nothing is not what was meant. */
+        const char *option = r->job.replicas ? "--replicas"
+                             : r->name       ? "--name"
+                             : r->pods_image ? "--image"
+                             : r->json       ? "--format json"
+                                             : NULL;
+        if (r->count)
+            return ocv_error_set(err, OCV_ERR_INVALID,
+                                 "%s: --count is for Kubernetes; Slurm has --gpus-per-node",
+                                 r->cli->verb);
+        if (option)
+            return ocv_error_set(err, OCV_ERR_INVALID, "%s: %s is for Kubernetes", r->cli->verb,
+                                 option);
+        return OCV_OK;
+    }
     const char *option = r->slurm.features        ? "--features"
                          : r->slurm.features_file ? "--features-file"
                          : r->slurm.use_short     ? "--short"

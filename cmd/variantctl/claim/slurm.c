@@ -74,28 +74,6 @@ static int check_names(struct cli *cli, const struct ocv_slurm_nodes *nodes,
     return status < 0 ? status : names_check_label(image->text, image->index, cli->label, err);
 }
 
-static int print_constraint(struct cli *cli, const struct claim_slurm *r, const struct image *image,
-                            const struct ocv_slurm_nodes *nodes, struct ocv_error *err)
-{
-    ocv_auto_buffer out;
-    struct ocv_resolve_options options = {
-        .preferences = ocv_config_preferences_for(cli->config, image->reference),
-        .platform = cli->platform,
-        .label = names_label(image->index, cli->label)};
-    struct slurm_comments told = {cli, image->index};
-    struct ocv_slurm_how how = {
-        .options = &options, .use_short = r->use_short, .visit = comment_entry, .data = &told};
-    ocv_buffer_init(&out, (size_t)64 * 1024 * 1024);
-    if (ocv_buffer_printf(&out, err, "--constraint=") < 0 ||
-        ocv_slurm_constraint(nodes, image->index, &how, &out, err) < 0)
-        return ocv_error_prefix(err, "%s", image->text ? image->text : "--index");
-    if (how.left_out)
-        cli_warn(cli, "%zu alternative%s left out: no features tell the nodes from others",
-                 how.left_out, how.left_out > 1 ? "s" : "");
-    OCV_TRY(ocv_buffer_append(&out, "\n", 1, err));
-    return cli_print(out.data, out.len, err);
-}
-
 static int write_constraint(struct cli *cli, const struct claim_slurm *r, const char *index_file,
                             struct ocv_error *err)
 {
@@ -106,7 +84,23 @@ static int write_constraint(struct cli *cli, const struct claim_slurm *r, const 
     OCV_TRY(image_open_either(cli, index_file, *cli->arguments, &image, true, err));
     OCV_TRY(check_names(cli, nodes, &image, err));
     OCV_TRY(image_finish(cli, &image, err));
-    return print_constraint(cli, r, &image, nodes, err);
+    ocv_auto_buffer out;
+    struct ocv_resolve_options options = {
+        .preferences = ocv_config_preferences_for(cli->config, image.reference),
+        .platform = cli->platform,
+        .label = names_label(image.index, cli->label)};
+    struct slurm_comments told = {cli, image.index};
+    struct ocv_slurm_how how = {
+        .options = &options, .use_short = r->use_short, .visit = comment_entry, .data = &told};
+    ocv_buffer_init(&out, (size_t)64 * 1024 * 1024);
+    if (ocv_buffer_printf(&out, err, "--constraint=") < 0 ||
+        ocv_slurm_constraint(nodes, image.index, &how, &out, err) < 0)
+        return ocv_error_prefix(err, "%s", image.text ? image.text : "--index");
+    if (how.left_out)
+        cli_warn(cli, "%zu alternative%s left out: no features tell the nodes from others",
+                 how.left_out, how.left_out > 1 ? "s" : "");
+    OCV_TRY(ocv_buffer_append(&out, "\n", 1, err));
+    return cli_print(out.data, out.len, err);
 }
 
 int claim_for_slurm(struct cli *cli, const struct claim_slurm *r, const char *index_file)

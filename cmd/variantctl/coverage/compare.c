@@ -19,24 +19,19 @@ struct side {
     struct coverage_choice *choices; /* by host */
 };
 
-static int check_datadir(const char *dir, struct ocv_error *err)
-{
-    static const char *const parts[] = {"tags.d", "providers"};
-    char path[4096];
-    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && dir; i++) {
-        snprintf(path, sizeof(path), "%.4000s/%s", dir, parts[i]);
-        if (access(path, R_OK) < 0)
-            return ocv_error_set(err, OCV_ERR_CONFIG, "%s is not a data directory: it has no %s",
-                                 dir, parts[i]);
-    }
-    return OCV_OK;
-}
-
 static int read_side(const struct coverage_request *r, const char *datadir, struct side *side,
                      struct ocv_error *err)
 {
     side->datadir = r->cli->datadir = datadir;
-    OCV_TRY(check_datadir(datadir, err));
+    static const char *const parts[] = {"tags.d", "providers"};
+    char path[4096];
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && datadir; i++) {
+        snprintf(path, sizeof(path), "%.4000s/%s", datadir, parts[i]);
+        if (access(path, R_OK) < 0)
+            return ocv_error_set(err, OCV_ERR_CONFIG, "%s is not a data directory: it has no %s",
+                                 datadir, parts[i]);
+    }
+
     OCV_TRY(coverage_read_hosts(r, &side->fleet, err));
     side->choices = calloc(side->fleet.n + 1, sizeof(*side->choices));
     return side->choices ? OCV_OK : ocv_error_nomem(err);

@@ -254,9 +254,14 @@ static json_t *names_of(const struct coverage *c, bool (*wanted)(const struct co
     return list;
 }
 
-static int variants_json(const struct coverage *c, json_t *list, json_t *unused,
-                         struct ocv_error *err)
+int coverage_format_json(const struct coverage *c, struct ocv_buffer *out, struct ocv_error *err)
 {
+    ocv_auto_json *hosts = json_array();
+    ocv_auto_json *variants = json_array();
+    ocv_auto_json *unused = json_array();
+    for (size_t i = 0; i < c->n; i++)
+        if (json_array_append_new(hosts, host_json(&c->hosts[i])) < 0)
+            return ocv_error_nomem(err);
     for (size_t i = 0; i < count_entries(c); i++) {
         const struct ocv_entry *entry = entry_at(c, i);
         if (!coverage_candidate(entry))
@@ -268,24 +273,13 @@ static int variants_json(const struct coverage *c, json_t *list, json_t *unused,
             json_decref(json);
             return ocv_error_nomem(err);
         }
-        bool failed = json_array_append_new(list, json) < 0;
+        bool failed = json_array_append_new(variants, json) < 0;
         if (count_cells(c, entry, COVERAGE_CHOSEN) == 0)
             failed = json_array_append_new(unused, entry_json(entry)) < 0 || failed;
         if (failed)
             return ocv_error_nomem(err);
     }
-    return OCV_OK;
-}
 
-int coverage_format_json(const struct coverage *c, struct ocv_buffer *out, struct ocv_error *err)
-{
-    ocv_auto_json *hosts = json_array();
-    ocv_auto_json *variants = json_array();
-    ocv_auto_json *unused = json_array();
-    for (size_t i = 0; i < c->n; i++)
-        if (json_array_append_new(hosts, host_json(&c->hosts[i])) < 0)
-            return ocv_error_nomem(err);
-    OCV_TRY(variants_json(c, variants, unused, err));
     ocv_auto_json *root =
         json_pack("{s:s, s:s, s:O, s:O, s:o, s:o, s:O}", "schema", "dev.ocivariant.coverage/v1",
                   "index", ocv_index_digest(c->image->index), "hosts", hosts, "variants", variants,

@@ -129,15 +129,6 @@ static size_t count_readers(size_t layers)
     return n < layers ? n : layers;
 }
 
-static void end_readers(struct reading *r, pthread_t *threads, size_t n)
-{
-    pthread_mutex_lock(&r->lock);
-    stop_reading(r);
-    pthread_mutex_unlock(&r->lock);
-    for (size_t i = 0; i < n; i++)
-        pthread_join(threads[i], NULL);
-}
-
 int layers_read(struct cli *cli, const struct image *image, const struct ocv_manifest *manifest,
                 struct ocv_content_report *out, struct ocv_error *err)
 {
@@ -158,7 +149,11 @@ int layers_read(struct cli *cli, const struct image *image, const struct ocv_man
     if (status >= 0)
         status = stack_layers(&r, out, err);
     bool whole = status >= 0 && r.stacked == r.n;
-    end_readers(&r, threads, started);
+    pthread_mutex_lock(&r.lock);
+    stop_reading(&r);
+    pthread_mutex_unlock(&r.lock);
+    for (size_t i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
     for (size_t i = 0; i < AHEAD_MAX; i++)
         ocv_content_report_free(&r.slots[i].report);
     if (whole || status < 0)

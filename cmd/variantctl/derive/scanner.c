@@ -54,12 +54,6 @@ static bool find_scanner(const struct cli *cli, char *path, size_t size)
     return directory || access(path, X_OK) == 0 || find_beside(path, size);
 }
 
-/* A layer of 1 GB takes about half a minute. */
-static uint64_t cpu_seconds(int64_t size)
-{
-    return size < 0 ? CPU_TREE_S : CPU_FREE_S + (uint64_t)(size >> 20) / CPU_MIB;
-}
-
 int scanner_start(const struct cli *cli, const char *path, int64_t size, struct scanner *out,
                   struct ocv_error *err)
 {
@@ -75,6 +69,7 @@ int scanner_start(const struct cli *cli, const char *path, int64_t size, struct 
         (!path && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0))
         return ocv_error_set(err, OCV_ERR_IO, PROGRAM ": %s", strerror(errno));
     const char *const argv[] = {program, path ? path : "--layer", NULL};
+    /* A layer of 1 GB takes about half a minute. */
     struct ocv_spawn_program start = {
         .path = program,
         .argv = argv,
@@ -84,7 +79,10 @@ int scanner_start(const struct cli *cli, const char *path, int64_t size, struct 
         .confined = true,
         .environment = environment,
         .n_limits = 3,
-        .limits = {{RLIMIT_CORE, 0}, {RLIMIT_CPU, cpu_seconds(size)}, {RLIMIT_AS, MEMORY_MAX}}};
+        .limits = {
+            {RLIMIT_CORE, 0},
+            {RLIMIT_CPU, (size < 0 ? CPU_TREE_S : CPU_FREE_S + (uint64_t)(size >> 20) / CPU_MIB)},
+            {RLIMIT_AS, MEMORY_MAX}}};
 #ifdef OCV_SANITIZED
     start.n_limits = 2; /* not with a sanitizer, whose shadow memory is larger */
 #endif
@@ -111,28 +109,6 @@ bool scanner_write(struct scanner *scanner, const void *data, size_t len)
     return true;
 }
 
-/* The first line of its stderr, as an error; the second is a hint. */
-static int scanner_failed(const struct scanner *scanner, int wait_status, struct ocv_error *err)
-{
-    ocv_auto_buffer said;
-    ocv_buffer_init(&said, 4096);
-    lseek(scanner->errors, 0, SEEK_SET);
-    if (ocv_fd_read(scanner->errors, PROGRAM, &said, NULL) < 0 || !said.len)
-        return WIFSIGNALED(wait_status)
-                   ? ocv_error_set(err, OCV_ERR_IO, PROGRAM " was ended by signal %d",
-                                   WTERMSIG(wait_status))
-                   : ocv_error_set(err, OCV_ERR_IO, PROGRAM " failed");
-    char *rest = said.data;
-    const char *text = strsep(&rest, "\n"), *hint = strsep(&rest, "\n");
-    if (!strncmp(text, PROGRAM ": ", strlen(PROGRAM) + 2))
-        text += strlen(PROGRAM) + 2;
-    int code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0;
-    int status = ocv_error_set(err, code == 4 ? OCV_ERR_DATA : OCV_ERR_IO, "%s", text);
-    if (hint && *hint)
-        ocv_error_hint(err, "%s", hint);
-    return status;
-}
-
 int scanner_finish(struct scanner *scanner, struct ocv_buffer *out, struct ocv_error *err)
 {
     int wait_status = 0;
@@ -142,8 +118,26 @@ int scanner_finish(struct scanner *scanner, struct ocv_buffer *out, struct ocv_e
     while (waitpid(scanner->pid, &wait_status, 0) < 0 && errno == EINTR)
         continue;
     scanner->pid = 0;
-    if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0)
-        return scanner_failed(scanner, wait_status, err);
+    if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0) {
+        /* The first line of its stderr, as an error; the second is a hint. */
+        ocv_auto_buffer said;
+        ocv_buffer_init(&said, 4096);
+        lseek(scanner->errors, 0, SEEK_SET);
+        if (ocv_fd_read(scanner->errors, PROGRAM, &said, NULL) < 0 || !said.len)
+            return WIFSIGNALED(wait_status)
+                       ? ocv_error_set(err, OCV_ERR_IO, PROGRAM " was ended by signal %d",
+                                       WTERMSIG(wait_status))
+                       : ocv_error_set(err, OCV_ERR_IO, PROGRAM " failed");
+        char *rest = said.data;
+        const char *text = strsep(&rest, "\n"), *hint = strsep(&rest, "\n");
+        if (!strncmp(text, PROGRAM ": ", strlen(PROGRAM) + 2))
+            text += strlen(PROGRAM) + 2;
+        int code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0;
+        int status = ocv_error_set(err, code == 4 ? OCV_ERR_DATA : OCV_ERR_IO, "%s", text);
+        if (hint && *hint)
+            ocv_error_hint(err, "%s", hint);
+        return status;
+    }
     if (lseek(scanner->out, 0, SEEK_SET) < 0)
         return ocv_error_set(err, OCV_ERR_IO, PROGRAM ": %s", strerror(errno));
     return ocv_fd_read(scanner->out, PROGRAM, out, err);

@@ -148,24 +148,6 @@ static int read_base(const char *path, json_t **out, struct ocv_error *err)
     return OCV_OK;
 }
 
-static int print_nodes(const struct generate_options *r, json_t *classes, uint64_t *state,
-                       struct ocv_error *err)
-{
-    for (unsigned i = 0; i < r->nodes; i++) {
-        /* every class has a node */
-        size_t at = i < r->classes ? i : next_random(state) % (r->classes ? r->classes : 1);
-        json_t *class = json_array_get(classes, at), *name = json_sprintf("node-%06u", i);
-        ocv_auto_buffer line;
-        ocv_buffer_init(&line, LINE_BYTES_MAX);
-        if (!name || json_object_set_new(class, "hostname", name) != 0)
-            return ocv_error_nomem(err);
-        OCV_TRY(ocv_json_append(class, JSON_COMPACT, &line, err));
-        OCV_TRY(ocv_buffer_append(&line, "\n", 1, err));
-        OCV_TRY(cli_print(line.data, line.len, err));
-    }
-    return OCV_OK;
-}
-
 static int generate_fleet(const struct generate_options *r, char **paths, size_t n,
                           struct ocv_error *err)
 {
@@ -184,7 +166,19 @@ static int generate_fleet(const struct generate_options *r, char **paths, size_t
         if (json_array_append_new(classes, make_class(json_array_get(bases, i % n), i, &state)) !=
             0)
             return ocv_error_nomem(err);
-    return print_nodes(r, classes, &state, err);
+    for (unsigned i = 0; i < r->nodes; i++) {
+        /* every class has a node */
+        size_t at = i < r->classes ? i : next_random(&state) % (r->classes ? r->classes : 1);
+        json_t *class = json_array_get(classes, at), *name = json_sprintf("node-%06u", i);
+        ocv_auto_buffer line;
+        ocv_buffer_init(&line, LINE_BYTES_MAX);
+        if (!name || json_object_set_new(class, "hostname", name) != 0)
+            return ocv_error_nomem(err);
+        OCV_TRY(ocv_json_append(class, JSON_COMPACT, &line, err));
+        OCV_TRY(ocv_buffer_append(&line, "\n", 1, err));
+        OCV_TRY(cli_print(line.data, line.len, err));
+    }
+    return OCV_OK;
 }
 
 int cmd_fleet_generate(struct cli *cli, int argc, char **argv)

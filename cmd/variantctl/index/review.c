@@ -112,34 +112,6 @@ static int join_names(const struct accelerator_list *names, bool meant, struct o
     return OCV_OK;
 }
 
-static int refuse_order(const struct build *b, const struct accelerator_list *names,
-                        struct ocv_error *err)
-{
-    ocv_auto_buffer list;
-    ocv_auto_buffer right;
-    char count[24], word[OCV_WORD_MAX], meant[OCV_WORD_MAX + 24] = "";
-    ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    ocv_buffer_init(&right, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    OCV_TRY(join_names(names, false, &list, err));
-    OCV_TRY(join_names(names, true, &right, err));
-    snprintf(count, sizeof(count), "%zu", names->n);
-    ocv_error_set(err, OCV_ERR_DATA, "%s accelerators without an order: %s",
-                  names->n == 2 ? "two" : count, list.data);
-    for (size_t i = 0; i < names->n && !*meant; i++)
-        if (was_meant(names->list[i], word))
-            snprintf(meant, sizeof(meant), "did you mean %s? Then ", word);
-    /* the suggested list has the corrected name */
-    if (*meant && !strchr(right.data, ','))
-        ocv_error_hint(err, "%.*s", (int)strcspn(meant, "?") + 1, meant);
-    else if (b->from)
-        ocv_error_hint(err, "%slist them in %s, most important first: 'namespaces: [%s]'", meant,
-                       b->from, right.data);
-    else
-        ocv_error_hint(err, "%slist them, most important first: --namespaces '%s'", meant,
-                       right.data);
-    return OCV_ERR_DATA;
-}
-
 /* No priority was given, and alphabetical order is meaningless. Suggest the order in which the
  * namespaces were given. */
 static int check_order(const struct build *b, const struct ocv_index *index, struct ocv_error *err)
@@ -158,7 +130,29 @@ static int check_order(const struct build *b, const struct ocv_index *index, str
     add_all(b, &names, index);
     if (!ocv_edit_namespaces_derived(b->document) || names.n < 2 || names.n == before)
         return OCV_OK;
-    return refuse_order(b, &names, err);
+    ocv_auto_buffer list;
+    ocv_auto_buffer right;
+    char count[24], word[OCV_WORD_MAX], meant[OCV_WORD_MAX + 24] = "";
+    ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    ocv_buffer_init(&right, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    OCV_TRY(join_names(&names, false, &list, err));
+    OCV_TRY(join_names(&names, true, &right, err));
+    snprintf(count, sizeof(count), "%zu", names.n);
+    ocv_error_set(err, OCV_ERR_DATA, "%s accelerators without an order: %s",
+                  names.n == 2 ? "two" : count, list.data);
+    for (size_t i = 0; i < names.n && !*meant; i++)
+        if (was_meant(names.list[i], word))
+            snprintf(meant, sizeof(meant), "did you mean %s? Then ", word);
+    /* the suggested list has the corrected name */
+    if (*meant && !strchr(right.data, ','))
+        ocv_error_hint(err, "%.*s", (int)strcspn(meant, "?") + 1, meant);
+    else if (b->from)
+        ocv_error_hint(err, "%slist them in %s, most important first: 'namespaces: [%s]'", meant,
+                       b->from, right.data);
+    else
+        ocv_error_hint(err, "%slist them, most important first: --namespaces '%s'", meant,
+                       right.data);
+    return OCV_ERR_DATA;
 }
 
 static bool is_rule(const struct ocv_lint_finding *f, const char *id)

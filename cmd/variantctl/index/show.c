@@ -42,24 +42,6 @@ static const char *kind_of(const struct ocv_index *index, const struct ocv_entry
     return ocv_entry_is_unfinished(e) ? "no annotations" : NULL;
 }
 
-static int format_entry(const struct image *image, size_t i, struct ocv_buffer *out,
-                        struct ocv_error *err)
-{
-    const struct ocv_entry *e = ocv_index_entry(image->index, i);
-    char name[80], platform[128];
-    const char *kind = kind_of(image->index, e);
-    OCV_TRY(ocv_buffer_printf(
-        out, err, "%4zu  %-20s  %-24s  %s%s%s\n", i,
-        explain_name(image->index, e, name, sizeof(name)),
-        e->has_platform ? ocv_platform_format(&e->platform, platform, sizeof(platform)) : "-",
-        e->digest, kind ? "  " : "", kind ? kind : ""));
-    for (size_t k = 0; k < e->n_properties; k++) {
-        struct ocv_property p = ocv_index_property(image->index, e->properties[k]);
-        OCV_TRY(ocv_buffer_printf(out, err, "        %s :: %s :: %s\n", p.ns, p.feature, p.value));
-    }
-    return OCV_OK;
-}
-
 /* The index's annotations, except the namespaces. */
 static int format_annotations(const struct image *image, struct ocv_buffer *out,
                               struct ocv_error *err)
@@ -92,8 +74,21 @@ static int format_index(const struct image *image, struct ocv_buffer *out, struc
     OCV_TRY(ocv_buffer_printf(out, err, "%s\n", n ? "" : "none"));
     OCV_TRY(format_annotations(image, out, err));
     OCV_TRY(ocv_buffer_printf(out, err, "\n"));
-    for (size_t i = 0; i < ocv_index_count(image->index); i++)
-        OCV_TRY(format_entry(image, i, out, err));
+    for (size_t i = 0; i < ocv_index_count(image->index); i++) {
+        const struct ocv_entry *e = ocv_index_entry(image->index, i);
+        char name[80], platform[128];
+        const char *kind = kind_of(image->index, e);
+        OCV_TRY(ocv_buffer_printf(
+            out, err, "%4zu  %-20s  %-24s  %s%s%s\n", i,
+            explain_name(image->index, e, name, sizeof(name)),
+            e->has_platform ? ocv_platform_format(&e->platform, platform, sizeof(platform)) : "-",
+            e->digest, kind ? "  " : "", kind ? kind : ""));
+        for (size_t k = 0; k < e->n_properties; k++) {
+            struct ocv_property p = ocv_index_property(image->index, e->properties[k]);
+            OCV_TRY(
+                ocv_buffer_printf(out, err, "        %s :: %s :: %s\n", p.ns, p.feature, p.value));
+        }
+    }
     return OCV_OK;
 }
 

@@ -184,19 +184,6 @@ static int lock_image(struct cli *cli, const struct lock_options *r, const char 
     return image.choice ? add_tags(&image, entry, err) : OCV_OK;
 }
 
-static int write_lock(const struct lock_options *r, json_t *images, struct ocv_error *err)
-{
-    ocv_auto_json *root = json_pack("{s:s, s:O}", "schema", LOCK_SCHEMA, "images", images);
-    /* keys are sorted, so that equal input gives equal bytes and a diff shows real changes */
-    ocv_auto_free char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
-    if (!text)
-        return ocv_error_nomem(err);
-    size_t len = strlen(text);
-    text[len] = '\n'; /* replaces the final NUL */
-    return r->output && strcmp(r->output, "-") != 0 ? ocv_file_write(r->output, text, len + 1, err)
-                                                    : cli_print(text, len + 1, err);
-}
-
 static int add_this_machine(struct cli *cli, struct lock_options *r, struct ocv_error *err)
 {
     int status = cli_profile(cli, err);
@@ -248,7 +235,15 @@ static int lock_images(struct cli *cli, struct lock_options *r, char **texts, st
         OCV_TRY(lock_image(cli, r, before.images[i].reference, images, err));
     for (; *texts; texts++)
         OCV_TRY(lock_image(cli, r, *texts, images, err));
-    return write_lock(r, images, err);
+    ocv_auto_json *root = json_pack("{s:s, s:O}", "schema", LOCK_SCHEMA, "images", images);
+    /* keys are sorted, so that equal input gives equal bytes and a diff shows real changes */
+    ocv_auto_free char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
+    if (!text)
+        return ocv_error_nomem(err);
+    size_t len = strlen(text);
+    text[len] = '\n'; /* replaces the final NUL */
+    return r->output && strcmp(r->output, "-") != 0 ? ocv_file_write(r->output, text, len + 1, err)
+                                                    : cli_print(text, len + 1, err);
 }
 
 static int run_lock(struct cli *cli, struct lock_options *r, struct ocv_error *err)

@@ -58,28 +58,6 @@ int setup_note_directories(struct setup *setup, const char *path, struct ocv_err
     return OCV_OK;
 }
 
-static void report_written(const struct setup *setup, const struct setup_file *file)
-{
-    char digest[OCV_DIGEST_MAX] = "";
-    char *backup = NULL;
-    const char *root = setup->root, *path = file->path;
-    if (!file->want.there) {
-        printf("removed %s%s\n", root, path);
-    } else if (!setup_is_ours(file)) {
-        printf(file->reduced ? "removed the set-up's part of %s%s\n" : "put back %s%s\n", root,
-               path);
-    } else if (file->base.there) {
-        if (ocv_digest_bytes(file->base.text.data, file->base.text.len, digest, NULL) == OCV_OK)
-            backup = setup_backup_path(setup, digest, NULL);
-        printf("changed %s%s (before: %s%s)\n", root, path, root, backup ? backup : "?");
-        free(backup);
-    } else {
-        printf("wrote %s%s\n", root, path);
-    }
-    if (*root && file->disk.there && file->other_names)
-        printf("note: other names (hard links) of %s%s keep the old content\n", root, path);
-}
-
 void setup_remove_directories(struct setup *setup)
 {
     for (size_t i = setup->n_directories; i-- > 0;) {
@@ -100,7 +78,24 @@ static int write_files(struct setup *setup, bool ours, struct ocv_error *err)
             continue;
         OCV_TRY(file->want.there ? setup_write_file(setup, file->path, &file->want, !ours, err)
                                  : setup_remove_file(setup, file->path, err));
-        report_written(setup, file);
+        char digest[OCV_DIGEST_MAX] = "";
+        char *backup = NULL;
+        const char *root = setup->root, *path = file->path;
+        if (!file->want.there) {
+            printf("removed %s%s\n", root, path);
+        } else if (!setup_is_ours(file)) {
+            printf(file->reduced ? "removed the set-up's part of %s%s\n" : "put back %s%s\n", root,
+                   path);
+        } else if (file->base.there) {
+            if (ocv_digest_bytes(file->base.text.data, file->base.text.len, digest, NULL) == OCV_OK)
+                backup = setup_backup_path(setup, digest, NULL);
+            printf("changed %s%s (before: %s%s)\n", root, path, root, backup ? backup : "?");
+            free(backup);
+        } else {
+            printf("wrote %s%s\n", root, path);
+        }
+        if (*root && file->disk.there && file->other_names)
+            printf("note: other names (hard links) of %s%s keep the old content\n", root, path);
     }
     return OCV_OK;
 }

@@ -130,16 +130,6 @@ static bool await_end(pid_t pid, int *code, const struct cli *cli)
     }
 }
 
-static int report_end(const char *name, int code, const char *last, struct ocv_error *err)
-{
-    if (WIFEXITED(code) && WEXITSTATUS(code) == 0)
-        return OCV_OK;
-    size_t n = strlen(name); /* some clients name themselves */
-    bool named = !strncmp(last, name, n) && last[n] == ':';
-    return ocv_error_set(err, OCV_ERR_ENGINE, "%s%s%s", named ? "" : name, named ? "" : ": ",
-                         last[0] ? last : "failed");
-}
-
 /* A pseudo terminal: ends[0] is read, ends[1] written. */
 static bool open_terminal(int ends[2])
 {
@@ -184,8 +174,14 @@ static int run_with(const char *const *argv, int stdin_fd, bool terminal,
         if (failed)
             return ocv_error_set(err, OCV_ERR_ENGINE, "cannot run %s: %s", argv[0],
                                  strerror(failed));
-        if (finished)
-            return report_end(argv[0], code, last, err);
+        if (finished) {
+            if (WIFEXITED(code) && WEXITSTATUS(code) == 0)
+                return OCV_OK;
+            size_t n = strlen(argv[0]); /* some clients name themselves */
+            bool named = !strncmp(last, argv[0], n) && last[n] == ':';
+            return ocv_error_set(err, OCV_ERR_ENGINE, "%s%s%s", named ? "" : argv[0],
+                                 named ? "" : ": ", last[0] ? last : "failed");
+        }
         stop_process(pid);
         return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
     }

@@ -161,22 +161,6 @@ static int note_other_config(struct setup *setup, const char *path, const char *
     return OCV_OK;
 }
 
-static int check_running(struct setup *setup, const char *path, struct ocv_error *err)
-{
-    setup_auto_names pids = {0};
-    if (!*setup->root)
-        OCV_TRY(setup_list_processes(setup, "containerd", &pids, err));
-    for (size_t i = 0; i < pids.n; i++) {
-        char file[64];
-        ocv_auto_buffer cmdline;
-        ocv_buffer_init(&cmdline, SETUP_FILE_MAX);
-        snprintf(file, sizeof(file), "/proc/%.20s/cmdline", pids.list[i]);
-        if (setup_read_file(setup, file, &cmdline, NULL) == OCV_OK && cmdline.len)
-            OCV_TRY(note_other_config(setup, path, cmdline.data, cmdline.len, pids.list[i], err));
-    }
-    return OCV_OK;
-}
-
 #define DUMP_MAX (256u * 1024) /* what `containerd config dump` prints */
 
 /* config_path as containerd itself reads its configuration, where it runs here; NULL: not known. */
@@ -273,7 +257,18 @@ int setup_containerd(struct setup *setup, struct ocv_error *err)
                        config.engine.known ? config.engine.text
                                            : "of unknown version (set it with --engine-version)",
                        path));
-    OCV_TRY(check_running(setup, path, err));
+    setup_auto_names pids = {0};
+    if (!*setup->root)
+        OCV_TRY(setup_list_processes(setup, "containerd", &pids, err));
+    for (size_t i = 0; i < pids.n; i++) {
+        char file[64];
+        ocv_auto_buffer cmdline;
+        ocv_buffer_init(&cmdline, SETUP_FILE_MAX);
+        snprintf(file, sizeof(file), "/proc/%.20s/cmdline", pids.list[i]);
+        if (setup_read_file(setup, file, &cmdline, NULL) == OCV_OK && cmdline.len)
+            OCV_TRY(note_other_config(setup, path, cmdline.data, cmdline.len, pids.list[i], err));
+    }
+
     OCV_TRY(plan_config(&config, path, err));
     /* By default nerdctl reads two directories, and not containerd's configuration. */
     const char *directory = config.roots[0];

@@ -119,27 +119,23 @@ static int read_members(struct toml_scanner *s, char close, bool keep, unsigned 
     return OCV_OK;
 }
 
-/* Numbers, booleans, dates; a date may contain one blank. */
-static int read_bare(struct toml_scanner *s)
-{
-    size_t start = s->at;
-    while (bare_char(toml_peek(s)) || toml_peek(s) == '+' || toml_peek(s) == '.' ||
-           toml_peek(s) == ':') {
-        s->at++;
-        if (s->at - start == 10 && s->text[start + 4] == '-' && s->at + 1 < s->len &&
-            s->text[s->at] == ' ' && s->text[s->at + 1] >= '0' && s->text[s->at + 1] <= '9')
-            s->at++;
-    }
-    return s->at > start ? OCV_OK : toml_fail(s, "a value is missing");
-}
-
 static int read_value(struct toml_scanner *s, bool keep, unsigned depth)
 {
     int c = toml_peek(s);
     if (c == '"' || c == '\'')
         return toml_read_string(s, NULL);
-    if (c != '[' && c != '{')
-        return read_bare(s);
+    if (c != '[' && c != '{') {
+        /* Numbers, booleans, dates; a date may contain one blank. */
+        size_t start = s->at;
+        while (bare_char(toml_peek(s)) || toml_peek(s) == '+' || toml_peek(s) == '.' ||
+               toml_peek(s) == ':') {
+            s->at++;
+            if (s->at - start == 10 && s->text[start + 4] == '-' && s->at + 1 < s->len &&
+                s->text[s->at] == ' ' && s->text[s->at + 1] >= '0' && s->text[s->at + 1] <= '9')
+                s->at++;
+        }
+        return s->at > start ? OCV_OK : toml_fail(s, "a value is missing");
+    }
     s->at++;
     return read_members(s, c == '[' ? ']' : '}', keep, depth);
 }

@@ -261,24 +261,6 @@ static int check_registries(const json_t *told, const json_t *engines, bool *goo
     return OCV_OK;
 }
 
-static int read_engines(struct setup *setup, const char *name, json_t *engines,
-                        struct ocv_error *err)
-{
-    const struct setup_engine *engine;
-    for (size_t i = 0; (engine = setup_engine_at(i)) != NULL; i++) {
-        struct setup_state state;
-        if (name && strcmp(name, engine->name) != 0)
-            continue;
-        setup->engine = engine->name;
-        OCV_TRY(setup_load_state(setup, &state, err));
-        int failed = json_array_append_new(engines, engine_json(setup, &state));
-        setup_state_free(&state);
-        if (failed)
-            return ocv_error_nomem(err);
-    }
-    return OCV_OK;
-}
-
 int setup_show_status(struct setup *setup, const char *name, struct ocv_error *err)
 {
     ocv_auto_buffer out, warnings;
@@ -291,7 +273,19 @@ int setup_show_status(struct setup *setup, const char *name, struct ocv_error *e
                   "registries", json_object_get(told, "registries"), "engines", engines);
     if (!root)
         return ocv_error_nomem(err);
-    OCV_TRY(read_engines(setup, name, engines, err));
+    const struct setup_engine *engine;
+    for (size_t i = 0; (engine = setup_engine_at(i)) != NULL; i++) {
+        struct setup_state state;
+        if (name && strcmp(name, engine->name) != 0)
+            continue;
+        setup->engine = engine->name;
+        OCV_TRY(setup_load_state(setup, &state, err));
+        int failed = json_array_append_new(engines, engine_json(setup, &state));
+        setup_state_free(&state);
+        if (failed)
+            return ocv_error_nomem(err);
+    }
+
     bool any = false, good = true, as_json = setup->format && strcmp(setup->format, "json") == 0;
     OCV_TRY(check_registries(told, engines, &good, &warnings, err));
     if (!as_json)
