@@ -161,24 +161,22 @@ static json_t *json_names(const char *list)
     return names;
 }
 
-static json_t *json_feature(namespace_ref ns, feature_ref feature)
-{
-    char example[256];
-    bool all = feature->documented && *feature->documented == '*';
-    example_of(ns, feature, example, sizeof(example));
-    return json_pack("{s:s, s:s, s:o*, s:s*, s:o*, s:o*, s:s}", "feature", feature->name, "meaning",
-                     feature->meaning, "values", json_list(feature->values), "pattern",
-                     feature->pattern, "names", json_names(feature->names), "documented",
-                     all ? json_true() : json_list(feature->documented), "example", example);
-}
-
 static json_t *json_namespace(namespace_ref ns, feature_ref only)
 {
     json_t *features = json_array();
     for (size_t i = 0; i < ns->n; i++) {
         feature_ref feature = vocabulary_feature_at(ns, i);
-        if (!only || only == feature)
-            json_array_append_new(features, json_feature(ns, feature));
+        char example[256];
+        if (only && only != feature)
+            continue;
+        bool all = feature->documented && *feature->documented == '*';
+        example_of(ns, feature, example, sizeof(example));
+        json_array_append_new(
+            features,
+            json_pack("{s:s, s:s, s:o*, s:s*, s:o*, s:o*, s:s}", "feature", feature->name,
+                      "meaning", feature->meaning, "values", json_list(feature->values), "pattern",
+                      feature->pattern, "names", json_names(feature->names), "documented",
+                      all ? json_true() : json_list(feature->documented), "example", example));
     }
     return json_pack("{s:s, s:s, s:s, s:s?, s:o}", "namespace", ns->name, "kind", ns->kind,
                      "meaning", ns->meaning, "provider", ns->provider ? provider_of(ns) : NULL,

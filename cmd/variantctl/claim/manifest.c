@@ -28,22 +28,19 @@ static json_t *annotations_json(const struct claim_manifest *m)
                      text ? json_string(text) : NULL);
 }
 
-static json_t *alternative_json(const struct ocv_claim_alternative *a, unsigned count)
-{
-    json_t *out = json_pack("{s:s, s:s}", "name", a->name, "deviceClassName", a->driver);
-    if (a->expression)
-        json_object_set_new(out, "selectors",
-                            json_pack("[{s:{s:s}}]", "cel", "expression", a->expression));
-    if (count > 1)
-        json_object_set_new(out, "count", json_integer(count));
-    return out;
-}
-
 static json_t *claim_template(const struct claim_manifest *m)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < m->claim->n_alternatives; i++)
-        json_array_append_new(list, alternative_json(&m->claim->alternatives[i], m->count));
+    for (size_t i = 0; i < m->claim->n_alternatives; i++) {
+        const struct ocv_claim_alternative *a = &m->claim->alternatives[i];
+        json_t *one = json_pack("{s:s, s:s}", "name", a->name, "deviceClassName", a->driver);
+        if (a->expression)
+            json_object_set_new(one, "selectors",
+                                json_pack("[{s:{s:s}}]", "cel", "expression", a->expression));
+        if (m->count > 1)
+            json_object_set_new(one, "count", json_integer(m->count));
+        json_array_append_new(list, one);
+    }
     return json_pack("{s:s, s:s, s:{s:s, s:o}, s:{s:{s:o}, s:{s:{s:[{s:s, s:o}]}}}}", "apiVersion",
                      "resource.k8s.io/v1", "kind", "ResourceClaimTemplate", "metadata", "name",
                      m->name, "annotations", annotations_json(m), "spec", "metadata", "annotations",
@@ -85,15 +82,6 @@ static json_t *node_terms(const struct ocv_claim_places *places, const char *lab
     return terms;
 }
 
-/* By the label for the node's class, as variantctl export nfd sets it. */
-static json_t *class_terms(const struct claim_manifest *m)
-{
-    json_t *values = json_array();
-    for (size_t i = 0; i < m->n_classes; i++)
-        json_array_append_new(values, json_string(m->classes[i]));
-    return json_pack("[{s:[o]}]", "matchExpressions", expression_json(LABEL_CLASS, values));
-}
-
 static json_t *pod_template(const struct claim_manifest *m, const char *suffix, json_t *terms,
                             bool claims)
 {
@@ -122,9 +110,15 @@ json_t *claim_manifest_make(const struct claim_manifest *m)
     bool claims = claim->n_alternatives > 0, any = !m->classes;
     json_t *list = json_array();
     int bad = claims ? json_array_append_new(list, claim_template(m)) : 0;
-    if (m->classes)
-        bad |= json_array_append_new(list, pod_template(m, "", class_terms(m), claims));
-    else if (claims)
+    if (m->classes) {
+        /* by the label for the node's class, as variantctl export nfd sets it */
+        json_t *values = json_array();
+        for (size_t i = 0; i < m->n_classes; i++)
+            json_array_append_new(values, json_string(m->classes[i]));
+        json_t *terms =
+            json_pack("[{s:[o]}]", "matchExpressions", expression_json(LABEL_CLASS, values));
+        bad |= json_array_append_new(list, pod_template(m, "", terms, claims));
+    } else if (claims)
         bad |= json_array_append_new(
             list, pod_template(m, "", node_terms(&claim->places, NULL, NULL, 0), true));
     for (size_t i = 0; any && i < claim->n_nodes; i++) {

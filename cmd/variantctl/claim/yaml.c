@@ -45,24 +45,19 @@ static bool is_word(const char *text)
     return n && strchr(letters, text[0]) && strspn(text, more) == n && text[n - 1] != ':';
 }
 
-static void put_block(struct yaml_writer *w, const char *text, unsigned depth)
-{
-    put_text(w, " |-\n");
-    while (*text) {
-        size_t n = strcspn(text, "\n");
-        if (n)
-            put_indent(w, depth);
-        put_bytes(w, text, n);
-        put_text(w, "\n");
-        text += n + (text[n] == '\n');
-    }
-}
-
 static void put_scalar(struct yaml_writer *w, const json_t *value, unsigned depth)
 {
     const char *text = json_string_value(value);
     if (text && strchr(text, '\n') && text[0] != ' ') {
-        put_block(w, text, depth);
+        put_text(w, " |-\n");
+        while (*text) {
+            size_t n = strcspn(text, "\n");
+            if (n)
+                put_indent(w, depth);
+            put_bytes(w, text, n);
+            put_text(w, "\n");
+            text += n + (text[n] == '\n');
+        }
         return;
     }
     put_text(w, " ");
@@ -71,12 +66,6 @@ static void put_scalar(struct yaml_writer *w, const json_t *value, unsigned dept
     else if (w->status == OCV_OK) /* a JSON string is a YAML string */
         w->status = ocv_json_append(value, JSON_ENCODE_ANY, w->out, w->err);
     put_text(w, "\n");
-}
-
-static bool is_empty(const json_t *value)
-{
-    return (json_is_object(value) && !json_object_size(value)) ||
-           (json_is_array(value) && !json_array_size(value));
 }
 
 /* The value after "key:" or "-". */
@@ -95,7 +84,7 @@ static void put_value(struct yaml_writer *w, const json_t *value, unsigned depth
     const json_t *member;
     size_t i;
     bool first = true;
-    if ((!json_is_object(value) && !json_is_array(value)) || is_empty(value)) {
+    if (!json_object_size(value) && !json_array_size(value)) { /* or an empty one */
         put_scalar(w, value, depth + 1);
         return;
     }

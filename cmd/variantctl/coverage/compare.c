@@ -97,22 +97,6 @@ static int compare_image(struct cli *cli, const char *text, struct side sides[SI
     return OCV_OK;
 }
 
-/* All images are tried; returns the exit code of the first failure. */
-static int compare_images(const struct coverage_request *r, struct side sides[SIDES],
-                          struct coverage_changes *changes)
-{
-    int code = 0;
-    for (size_t i = 0; i < r->n_images; i++) {
-        struct ocv_error err = {0};
-        if (compare_image(r->cli, r->images[i], sides, changes, &err) == OCV_OK)
-            continue;
-        int failed = cli_fail(r->cli, &err);
-        code = code ? code : failed;
-        changes->images--;
-    }
-    return code;
-}
-
 static int compare_sides(const struct coverage_request *r, struct side sides[SIDES],
                          struct coverage_changes *changes, int *code, struct ocv_error *err)
 {
@@ -122,7 +106,15 @@ static int compare_sides(const struct coverage_request *r, struct side sides[SID
     OCV_TRY(read_side(r, r->before, &sides[0], err));
     OCV_TRY(read_side(r, r->after, &sides[1], err));
     changes->hosts = sides[0].fleet.n;
-    *code = compare_images(r, sides, changes);
+    /* All images are tried; the exit code is the first failure's. */
+    for (size_t i = 0; i < r->n_images; i++) {
+        struct ocv_error why = {0};
+        if (compare_image(r->cli, r->images[i], sides, changes, &why) == OCV_OK)
+            continue;
+        int failed = cli_fail(r->cli, &why);
+        *code = *code ? *code : failed;
+        changes->images--;
+    }
     OCV_TRY(r->json ? coverage_changes_format_json(changes, &out, err)
                     : coverage_changes_format(changes, &out, err));
     return cli_print(out.data, out.len, err);

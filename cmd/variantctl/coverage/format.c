@@ -213,19 +213,6 @@ static json_t *entry_json(const struct ocv_entry *entry)
                      entry->digest, "platform", entry->has_platform ? platform : NULL);
 }
 
-static json_t *host_json(const struct coverage_host *host)
-{
-    const struct ocv_entry *selected = coverage_gets(host);
-    struct ocv_platform of = ocv_profile_platform(host->profile);
-    char platform[128] = "";
-    if (of.architecture)
-        ocv_platform_format(&of, platform, sizeof(platform));
-    return json_pack("{s:s, s:s, s:s?, s:b, s:o, s:s*}", "host", host->name, "profile", host->path,
-                     "platform", of.architecture ? platform : NULL, "onlyDefault",
-                     coverage_gets_default(host), "selected",
-                     selected ? entry_json(selected) : json_null(), "undecided", host->undecided);
-}
-
 /* Names of the hosts for which the entry is at least `cell`. */
 static json_t *names_with(const struct coverage *c, const struct ocv_entry *entry,
                           enum coverage_cell least)
@@ -259,9 +246,21 @@ int coverage_format_json(const struct coverage *c, struct ocv_buffer *out, struc
     ocv_auto_json *hosts = json_array();
     ocv_auto_json *variants = json_array();
     ocv_auto_json *unused = json_array();
-    for (size_t i = 0; i < c->n; i++)
-        if (json_array_append_new(hosts, host_json(&c->hosts[i])) < 0)
+    for (size_t i = 0; i < c->n; i++) {
+        const struct coverage_host *host = &c->hosts[i];
+        const struct ocv_entry *selected = coverage_gets(host);
+        struct ocv_platform of = ocv_profile_platform(host->profile);
+        char platform[128] = "";
+        if (of.architecture)
+            ocv_platform_format(&of, platform, sizeof(platform));
+        json_t *json =
+            json_pack("{s:s, s:s, s:s?, s:b, s:o, s:s*}", "host", host->name, "profile", host->path,
+                      "platform", of.architecture ? platform : NULL, "onlyDefault",
+                      coverage_gets_default(host), "selected",
+                      selected ? entry_json(selected) : json_null(), "undecided", host->undecided);
+        if (json_array_append_new(hosts, json) < 0)
             return ocv_error_nomem(err);
+    }
     for (size_t i = 0; i < count_entries(c); i++) {
         const struct ocv_entry *entry = entry_at(c, i);
         if (!coverage_candidate(entry))

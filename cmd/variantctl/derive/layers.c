@@ -50,18 +50,6 @@ static bool take_layer(struct reading *r, size_t *out)
     return found;
 }
 
-static void finish_layer(struct reading *r, size_t i, const struct ocv_error *err)
-{
-    pthread_mutex_lock(&r->lock);
-    if (err->status < 0 && !r->error.status) {
-        r->error = *err;
-        stop_reading(r);
-    }
-    r->slots[i % AHEAD_MAX].done = true;
-    pthread_cond_broadcast(&r->changed);
-    pthread_mutex_unlock(&r->lock);
-}
-
 static void *run_reader(void *data)
 {
     struct reading *r = data;
@@ -72,9 +60,14 @@ static void *run_reader(void *data)
         struct ocv_error err = {0};
         int status = layer_read(&reader, ocv_manifest_layer(r->manifest, i),
                                 &r->slots[i % AHEAD_MAX].report, &err);
-        if (status >= 0)
-            err.status = OCV_OK;
-        finish_layer(r, i, &err);
+        pthread_mutex_lock(&r->lock);
+        if (status < 0 && !r->error.status) {
+            r->error = err;
+            stop_reading(r);
+        }
+        r->slots[i % AHEAD_MAX].done = true;
+        pthread_cond_broadcast(&r->changed);
+        pthread_mutex_unlock(&r->lock);
     }
     ocv_registry_free(reader.registry);
     return NULL;
@@ -118,17 +111,6 @@ static int stack_layers(struct reading *r, struct ocv_content_report *out, struc
     return status;
 }
 
-/* One for each processor that this program may use. */
-static size_t count_readers(size_t layers)
-{
-    cpu_set_t processors;
-    size_t n = READERS_MAX; /* where there are more of them than the set has room for */
-    if (sched_getaffinity(0, sizeof(processors), &processors) == 0)
-        n = (size_t)CPU_COUNT(&processors);
-    n = n < READERS_MAX ? n : READERS_MAX;
-    return n < layers ? n : layers;
-}
-
 int layers_read(struct cli *cli, const struct image *image, const struct ocv_manifest *manifest,
                 struct ocv_content_report *out, struct ocv_error *err)
 {
@@ -140,7 +122,13 @@ int layers_read(struct cli *cli, const struct image *image, const struct ocv_man
                         .changed = PTHREAD_COND_INITIALIZER,
                         .n = ocv_manifest_layer_count(manifest)};
     pthread_t threads[READERS_MAX];
-    size_t n = count_readers(r.n), started = 0;
+    /* One for each processor that this program may use. */
+    cpu_set_t processors;
+    size_t n = READERS_MAX, started = 0; /* where there are more than the set has room for */
+    if (sched_getaffinity(0, sizeof(processors), &processors) == 0)
+        n = (size_t)CPU_COUNT(&processors);
+    n = n < READERS_MAX ? n : READERS_MAX;
+    n = n < r.n ? n : r.n;
     int status = image->layout || !r.n ? OCV_OK : cli_registry(cli, err);
     while (status >= 0 && started < n && !pthread_create(&threads[started], NULL, run_reader, &r))
         started++;

@@ -69,7 +69,6 @@ int scanner_start(const struct cli *cli, const char *path, int64_t size, struct 
         (!path && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0))
         return ocv_error_set(err, OCV_ERR_IO, PROGRAM ": %s", strerror(errno));
     const char *const argv[] = {program, path ? path : "--layer", NULL};
-    /* A layer of 1 GB takes about half a minute. */
     struct ocv_spawn_program start = {
         .path = program,
         .argv = argv,
@@ -81,7 +80,8 @@ int scanner_start(const struct cli *cli, const char *path, int64_t size, struct 
         .n_limits = 3,
         .limits = {
             {RLIMIT_CORE, 0},
-            {RLIMIT_CPU, (size < 0 ? CPU_TREE_S : CPU_FREE_S + (uint64_t)(size >> 20) / CPU_MIB)},
+            /* a layer of 1 GB takes about half a minute */
+            {RLIMIT_CPU, size < 0 ? CPU_TREE_S : CPU_FREE_S + (uint64_t)(size >> 20) / CPU_MIB},
             {RLIMIT_AS, MEMORY_MAX}}};
 #ifdef OCV_SANITIZED
     start.n_limits = 2; /* not with a sanitizer, whose shadow memory is larger */

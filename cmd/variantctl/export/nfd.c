@@ -75,30 +75,26 @@ static int put_expiry(struct ocv_buffer *out, int64_t expires_ms, struct ocv_err
     return ocv_buffer_printf(out, err, "# +expiry-time=%s\n", text);
 }
 
-static int make_features(const struct nfd_options *r, struct ocv_buffer *out, struct ocv_error *err)
+static int export_nfd(const struct nfd_options *r, struct ocv_error *err)
 {
+    ocv_auto_buffer out;
     char class[OCV_CLASS_MAX];
+    ocv_buffer_init(&out, FILE_MAX_BYTES);
+    OCV_TRY(cli_load(r->cli, err));
     OCV_TRY(cli_profile(r->cli, err));
     OCV_TRY(ocv_profile_class(r->cli->profile, class, err));
-    int status = put_expiry(out, r->expires_ms, err);
+    int status = put_expiry(&out, r->expires_ms, err);
     if (status == OCV_OK)
-        status = ocv_buffer_printf(out, err, PREFIX "class=%s\n", class);
+        status = ocv_buffer_printf(&out, err, PREFIX "class=%s\n", class);
     if (status == OCV_OK)
-        status = ocv_slurm_properties(r->cli->profile, put_property, out, err);
+        status = ocv_slurm_properties(r->cli->profile, put_property, &out, err);
     if (status == OCV_ERR_DATA)
         return ocv_error_set(err, status,
                              "the properties take more than %u bytes, which "
                              "node-feature-discovery would not read",
                              FILE_MAX_BYTES);
-    return status;
-}
-
-static int export_nfd(const struct nfd_options *r, struct ocv_error *err)
-{
-    ocv_auto_buffer out;
-    ocv_buffer_init(&out, FILE_MAX_BYTES);
-    OCV_TRY(cli_load(r->cli, err));
-    OCV_TRY(make_features(r, &out, err));
+    if (status < 0)
+        return status;
     return r->output ? ocv_file_write(r->output, out.data, out.len, err)
                      : cli_print(out.data, out.len, err);
 }

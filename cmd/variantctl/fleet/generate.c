@@ -136,18 +136,6 @@ static json_t *make_class(const json_t *base, unsigned number, uint64_t *state)
     return root;
 }
 
-static int read_base(const char *path, json_t **out, struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_auto(ocv_profile) profile = NULL;
-    ocv_buffer_init(&text, OCV_PROFILE_MAX);
-    OCV_TRY(cli_read_file(path, &text, err));
-    if (ocv_profile_parse(text.data ? text.data : "", text.len, &profile, err) < 0 ||
-        ocv_json_load("profile", text.data, text.len, OCV_PROFILE_MAX, out, err) < 0)
-        return ocv_error_prefix(err, "%s", path);
-    return OCV_OK;
-}
-
 static int generate_fleet(const struct generate_options *r, char **paths, size_t n,
                           struct ocv_error *err)
 {
@@ -158,7 +146,13 @@ static int generate_fleet(const struct generate_options *r, char **paths, size_t
         return ocv_error_nomem(err);
     for (size_t i = 0; i < n; i++) {
         json_t *base = NULL;
-        OCV_TRY(read_base(paths[i], &base, err));
+        ocv_auto_buffer text;
+        ocv_auto(ocv_profile) profile = NULL;
+        ocv_buffer_init(&text, OCV_PROFILE_MAX);
+        OCV_TRY(cli_read_file(paths[i], &text, err));
+        if (ocv_profile_parse(text.data ? text.data : "", text.len, &profile, err) < 0 ||
+            ocv_json_load("profile", text.data, text.len, OCV_PROFILE_MAX, &base, err) < 0)
+            return ocv_error_prefix(err, "%s", paths[i]);
         if (json_array_append_new(bases, base) != 0)
             return ocv_error_nomem(err);
     }

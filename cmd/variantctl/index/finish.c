@@ -141,17 +141,6 @@ static void print_plan(const struct build *b, const struct ocv_index *index)
            n == 1 ? "" : "s", format_bytes(bytes, text));
 }
 
-static json_t *relabelled_json(const struct build *b)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < b->n_jobs; i++)
-        if (b->jobs[i].relabelled_from[0])
-            json_array_append_new(list, json_pack("{s:s?, s:s, s:s}", "label", b->jobs[i].label,
-                                                  "from", b->jobs[i].relabelled_from, "to",
-                                                  b->jobs[i].child.descriptor.digest));
-    return json_pack("{s:o}", "relabelled", list);
-}
-
 static int write_all(struct build *b, struct copier *copier, const struct ocv_buffer *bytes,
                      struct ocv_error *err)
 {
@@ -173,12 +162,20 @@ static int write_all(struct build *b, struct copier *copier, const struct ocv_bu
     }
     OCV_TRY(publication_write(&b->publication, OCV_MEDIA_TYPE_INDEX, bytes, err));
     progress_finish(copier->progress);
-    for (size_t i = 0; i < b->n_jobs && told; i++)
-        if (b->jobs[i].relabelled_from[0])
-            printf("%s: %s is now %s\n", b->jobs[i].label, b->jobs[i].relabelled_from,
-                   b->jobs[i].child.descriptor.digest);
+    json_t *relabelled = json_array();
+    for (size_t i = 0; i < b->n_jobs; i++) {
+        const struct index_image *job = &b->jobs[i];
+        const char *was = job->relabelled_from, *now = job->child.descriptor.digest;
+        if (!*was)
+            continue;
+        if (told)
+            printf("%s: %s is now %s\n", job->label, was, now);
+        json_array_append_new(
+            relabelled, json_pack("{s:s?, s:s, s:s}", "label", job->label, "from", was, "to", now));
+    }
     b->publication.old = b->edited ? &b->images[0].body : NULL; /* the tag, read first */
-    OCV_TRY(publication_print(&b->publication, copier, relabelled_json(b), err));
+    OCV_TRY(publication_print(&b->publication, copier, json_pack("{s:o}", "relabelled", relabelled),
+                              err));
     if (!told)
         return OCV_OK;
     print_assumed(b);

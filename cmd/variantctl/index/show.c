@@ -42,25 +42,6 @@ static const char *kind_of(const struct ocv_index *index, const struct ocv_entry
     return ocv_entry_is_unfinished(e) ? "no annotations" : NULL;
 }
 
-/* The index's annotations, except the namespaces. */
-static int format_annotations(const struct image *image, struct ocv_buffer *out,
-                              struct ocv_error *err)
-{
-    char name[256], text[1024];
-    const char *key;
-    json_t *value;
-    ocv_auto_json *root =
-        ocv_json_load_any(image->body.data, image->body.len, OCV_JSON_VALUES_MAX, 0, NULL);
-    json_object_foreach(json_object_get(root, "annotations"), key, value)
-    {
-        if (json_is_string(value) && strcmp(key, OCV_ANNOTATION_SCHEMA) != 0 &&
-            strcmp(key, OCV_ANNOTATION_NAMESPACES) != 0)
-            OCV_TRY(ocv_buffer_printf(out, err, "%s: %s\n", cli_text(key, name, sizeof(name)),
-                                      cli_text(json_string_value(value), text, sizeof(text))));
-    }
-    return OCV_OK;
-}
-
 static int format_index(const struct image *image, struct ocv_buffer *out, struct ocv_error *err)
 {
     const char *const *names;
@@ -72,7 +53,19 @@ static int format_index(const struct image *image, struct ocv_buffer *out, struc
     for (size_t i = 0; i < n; i++)
         OCV_TRY(ocv_buffer_printf(out, err, "%s%s", i ? ", " : "", names[i]));
     OCV_TRY(ocv_buffer_printf(out, err, "%s\n", n ? "" : "none"));
-    OCV_TRY(format_annotations(image, out, err));
+    /* The index's annotations, except the namespaces. */
+    const char *key;
+    json_t *value;
+    ocv_auto_json *root =
+        ocv_json_load_any(image->body.data, image->body.len, OCV_JSON_VALUES_MAX, 0, NULL);
+    json_object_foreach(json_object_get(root, "annotations"), key, value)
+    {
+        char name[256], text[1024];
+        if (json_is_string(value) && strcmp(key, OCV_ANNOTATION_SCHEMA) != 0 &&
+            strcmp(key, OCV_ANNOTATION_NAMESPACES) != 0)
+            OCV_TRY(ocv_buffer_printf(out, err, "%s: %s\n", cli_text(key, name, sizeof(name)),
+                                      cli_text(json_string_value(value), text, sizeof(text))));
+    }
     OCV_TRY(ocv_buffer_printf(out, err, "\n"));
     for (size_t i = 0; i < ocv_index_count(image->index); i++) {
         const struct ocv_entry *e = ocv_index_entry(image->index, i);

@@ -16,19 +16,6 @@ int build_from_file(const char *path, struct ocv_edit_source **out, struct ocv_e
     return ocv_edit_source_parse(path, text.data ? text.data : "", text.len, out, err);
 }
 
-/* Copied because the item and the source both own their properties. */
-static int copy_properties(const struct ocv_properties *from, struct ocv_properties **out,
-                           struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    *out = NULL;
-    if (!from)
-        return OCV_OK;
-    OCV_TRY(ocv_properties_format(from, &text, err));
-    return ocv_properties_parse(text.data ? text.data : "", text.len, out, err);
-}
-
 int build_from_source(struct build *b, const char *path, const struct ocv_edit_source *source,
                       struct ocv_error *err)
 {
@@ -45,10 +32,15 @@ int build_from_source(struct build *b, const char *path, const struct ocv_edit_s
     }
     for (size_t i = 0; i < ocv_edit_source_count(source); i++) {
         struct ocv_edit_source_image image = ocv_edit_source_image(source, i);
-        struct ocv_properties *properties;
+        struct ocv_properties *properties = NULL;
         char where[4200];
+        ocv_auto_buffer text;
+        ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
         snprintf(where, sizeof(where), "%s:%zu", path, image.line);
-        OCV_TRY(copy_properties(image.properties, &properties, err));
+        if (image.properties) { /* copied: the item and the source both own theirs */
+            OCV_TRY(ocv_properties_format(image.properties, &text, err));
+            OCV_TRY(ocv_properties_parse(text.data ? text.data : "", text.len, &properties, err));
+        }
         OCV_TRY(build_item(b, image.label, image.reference, properties, where, err));
         b->items[b->n_items - 1].source = source;
         b->items[b->n_items - 1].source_image = i;

@@ -143,13 +143,6 @@ static bool is_beside(const char *tag, const char *own)
            (!strcmp(tag + len - n, own) && (tag[len - n - 1] == '-' || tag[len - n - 1] == '_'));
 }
 
-static bool is_known(const struct lint_options *options, const struct ocv_reference *named)
-{
-    ocv_auto(ocv_tag) tag = NULL;
-    return ocv_tag_parse(options->tag_rules, named, named->tag, &tag, NULL) == OCV_OK &&
-           ocv_tag_family(tag);
-}
-
 /* Tags that the rules put into the same set as the index's own tag. */
 static int add_group(struct cli *cli, const struct lint_options *options, struct lint_source *s,
                      const struct rules_tags *tags, struct ocv_error *err)
@@ -163,7 +156,9 @@ static int add_group(struct cli *cli, const struct lint_options *options, struct
     OCV_TRY(ocv_tag_plan_new(options->tag_rules, named, named->tag, (const char *const *)tags->list,
                              tags->n, &plan, err));
     size_t beside = 0, heads = 0;
-    bool known = is_known(options, named);
+    ocv_auto(ocv_tag) parsed = NULL;
+    bool known = ocv_tag_parse(options->tag_rules, named, named->tag, &parsed, NULL) == OCV_OK &&
+                 ocv_tag_family(parsed);
     for (size_t i = 0; i < tags->n && !known; i++)
         if (is_beside(tags->list[i], named->tag))
             OCV_TRY(add_head(cli, options, s, tags->list[i], beside++ < HEADS_MAX, err));

@@ -44,29 +44,24 @@ static size_t moved_tags(const struct lock_image *locked, const struct image *im
     return moved;
 }
 
-static int check_image(struct cli *cli, const struct lock_image *locked, size_t *moved,
-                       struct ocv_error *err)
-{
-    ocv_auto_image image = {0};
-    int status = image_open_by_rule(cli, locked->reference, &image, err);
-    if (status < 0 && status != OCV_ERR_NOT_FOUND)
-        return status;
-    if (status < 0)
-        *moved += note_moved(locked->reference, "", locked->top, "");
-    else if (image.choice && locked->n_tags)
-        *moved += moved_tags(locked, &image) > 0;
-    else if (strcmp(image.top.digest, locked->top) != 0)
-        *moved += note_moved(locked->reference, "", locked->top, image.top.digest);
-    return OCV_OK;
-}
-
 int lock_check(struct cli *cli, const char *path, struct ocv_error *err)
 {
     __attribute__((cleanup(lock_free))) struct lock lock = {0};
     size_t moved = 0;
     OCV_TRY(lock_read(path, &lock, err));
-    for (size_t i = 0; i < lock.n_images; i++)
-        OCV_TRY(check_image(cli, &lock.images[i], &moved, err));
+    for (size_t i = 0; i < lock.n_images; i++) {
+        const struct lock_image *locked = &lock.images[i];
+        ocv_auto_image image = {0};
+        int status = image_open_by_rule(cli, locked->reference, &image, err);
+        if (status < 0 && status != OCV_ERR_NOT_FOUND)
+            return status;
+        if (status < 0)
+            moved += note_moved(locked->reference, "", locked->top, "");
+        else if (image.choice && locked->n_tags)
+            moved += moved_tags(locked, &image) > 0;
+        else if (strcmp(image.top.digest, locked->top) != 0)
+            moved += note_moved(locked->reference, "", locked->top, image.top.digest);
+    }
     OCV_TRY(cli_print("", 0, err));
     if (moved == 0)
         return OCV_OK;

@@ -71,26 +71,6 @@ static int is_json(const struct dirent *entry)
     return entry->d_name[0] != '.' && len > 5 && !strcmp(entry->d_name + len - 5, ".json");
 }
 
-/* "a.json: ...; b.json: ...", as far as there is room, so that all files can be fixed together. */
-static void join_errors(struct ocv_error *all, const struct ocv_error *one)
-{
-    struct ocv_error before = *all;
-    if (!all->status)
-        *all = *one;
-    else
-        ocv_error_set(all, before.status, "%s; %s", before.message, one->message);
-}
-
-static int take_file(struct named_profiles *p, const char *dir, const char *name,
-                     struct ocv_error *err)
-{
-    char path[4096];
-    struct ocv_profile *profile = NULL;
-    snprintf(path, sizeof(path), "%s/%s", dir, name);
-    OCV_TRY(read_profile(path, &profile, err));
-    return named_profiles_add(p, name, strlen(name) - strlen(".json"), profile, NULL, err);
-}
-
 int named_profiles_take_directory(struct named_profiles *p, const struct cli *cli, const char *dir,
                                   bool strict, struct ocv_error *err)
 {
@@ -104,11 +84,22 @@ int named_profiles_take_directory(struct named_profiles *p, const struct cli *cl
     if (n == 0)
         ocv_error_set(&all, OCV_ERR_NOT_FOUND, "%s: no *.json in it", dir);
     for (int i = 0; i < n; i++) {
-        int status = take_file(p, dir, names[i]->d_name, &one);
+        const char *name = names[i]->d_name;
+        struct ocv_profile *profile = NULL;
+        char path[4096];
+        snprintf(path, sizeof(path), "%s/%s", dir, name);
+        int status = read_profile(path, &profile, &one);
+        if (status == OCV_OK)
+            status =
+                named_profiles_add(p, name, strlen(name) - strlen(".json"), profile, NULL, &one);
+        /* "a.json: ...; b.json: ...", as far as there is room, to be fixed together */
+        const struct ocv_error told = all;
         if (status == OCV_ERR_DATA && !strict)
             fleet_skip(&skipped, 1, one.message, "");
+        else if (status < 0 && !told.status)
+            all = one;
         else if (status < 0)
-            join_errors(&all, &one);
+            ocv_error_set(&all, told.status, "%s; %s", told.message, one.message);
         free(names[i]);
     }
     free(names);

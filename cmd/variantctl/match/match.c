@@ -13,48 +13,24 @@
 
 #define NAMES_MAX ((size_t)256 * 1024 * 1024)
 
-static int unknown_node(const struct ocv_fleet *fleet, const char *option, const char *name,
-                        struct ocv_error *err)
-{
-    char question[OCV_NEAREST_QUESTION_MAX];
-    struct ocv_nearest nearest = {.wanted = name};
-    for (size_t i = 0; i < ocv_fleet_count(fleet); i++)
-        ocv_nearest_offer(&nearest, ocv_fleet_node(fleet, i, NULL).name);
-    return ocv_error_set(err, OCV_ERR_INVALID, "%s: the fleet has no node '%.253s'%s", option, name,
-                         ocv_nearest_question(ocv_nearest_meant(&nearest), question));
-}
-
 /* The names of an option, which must exist in the fleet. */
 static int read_nodes(const struct ocv_fleet *fleet, const char *option, const char *text,
                       struct ocv_buffer *names, size_t *count, struct ocv_error *err)
 {
-    int status = ocv_node_list_expand(text, strlen(text), names, count, err);
-    if (status < 0)
+    if (ocv_node_list_expand(text, strlen(text), names, count, err) < 0)
         return ocv_error_prefix(err, "%s", option);
     if (*count == 0)
         return ocv_error_set(err, OCV_ERR_INVALID, "%s: no node", option);
     const char *at = names->data;
-    for (size_t i = 0; i < *count; i++, at += strlen(at) + 1)
-        if (ocv_fleet_find(fleet, at) == ocv_fleet_count(fleet))
-            return unknown_node(fleet, option, at, err);
-    return OCV_OK;
-}
-
-/* A node named twice counts once. */
-static int take_nodes(const struct match_request *r, struct match_result *m, struct ocv_error *err)
-{
-    size_t n;
-    OCV_TRY(read_nodes(m->fleet, "--nodes", r->nodes, &m->names, &n, err));
-    ocv_auto_free bool *listed = calloc(ocv_fleet_count(m->fleet) + 1, sizeof(*listed));
-    m->nodes = calloc(n + 1, sizeof(*m->nodes));
-    if (!m->nodes || !listed)
-        return ocv_error_nomem(err);
-    const char *at = m->names.data;
-    for (size_t i = 0; i < n; i++, at += strlen(at) + 1) {
-        bool *before = &listed[ocv_fleet_find(m->fleet, at)];
-        if (!*before)
-            m->nodes[m->n_nodes++] = at;
-        *before = true;
+    for (size_t i = 0; i < *count; i++, at += strlen(at) + 1) {
+        char question[OCV_NEAREST_QUESTION_MAX];
+        struct ocv_nearest nearest = {.wanted = at};
+        if (ocv_fleet_find(fleet, at) != ocv_fleet_count(fleet))
+            continue;
+        for (size_t k = 0; k < ocv_fleet_count(fleet); k++)
+            ocv_nearest_offer(&nearest, ocv_fleet_node(fleet, k, NULL).name);
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: the fleet has no node '%.253s'%s", option,
+                             at, ocv_nearest_question(ocv_nearest_meant(&nearest), question));
     }
     return OCV_OK;
 }
@@ -64,8 +40,21 @@ static int read_fleet(const struct match_request *r, struct match_result *m, str
     size_t n = 0;
     OCV_TRY(ocv_fleet_new(&m->fleet, err));
     OCV_TRY(fleet_read(r->cli, r->fleet, r->strict, m->fleet, &m->skipped, err));
-    if (r->nodes)
-        OCV_TRY(take_nodes(r, m, err));
+    if (r->nodes) {
+        OCV_TRY(read_nodes(m->fleet, "--nodes", r->nodes, &m->names, &n, err));
+        ocv_auto_free bool *listed = calloc(ocv_fleet_count(m->fleet) + 1, sizeof(*listed));
+        m->nodes = calloc(n + 1, sizeof(*m->nodes));
+        if (!m->nodes || !listed)
+            return ocv_error_nomem(err);
+        const char *at = m->names.data;
+        for (size_t i = 0; i < n; i++, at += strlen(at) + 1) {
+            bool *before = &listed[ocv_fleet_find(m->fleet, at)];
+            if (!*before) /* a node named twice counts once */
+                m->nodes[m->n_nodes++] = at;
+            *before = true;
+        }
+    }
+    n = 0;
     if (r->exclude)
         OCV_TRY(read_nodes(m->fleet, "--exclude", r->exclude, &m->excluded, &n, err));
     const char *at = m->excluded.data;

@@ -103,15 +103,6 @@ static int check_sysroot(const struct ocv_probe_options *probe, struct ocv_error
     return OCV_ERR_DATA;
 }
 
-/* A recorded profile; an invalid one is an error. */
-static int read_profile(const char *file, struct ocv_buffer *json, struct ocv_error *err)
-{
-    ocv_auto(ocv_profile) profile = NULL;
-    OCV_TRY(cli_read_profile(file, json, err)); /* names the file itself */
-    int status = ocv_profile_parse(json->data ? json->data : "", json->len, &profile, err);
-    return status < 0 ? ocv_error_prefix(err, "%s", file) : OCV_OK;
-}
-
 static int probe_and_print(struct cli *cli, const char *profile, struct ocv_probe_options *probe,
                            bool as_json, struct ocv_error *err)
 {
@@ -120,9 +111,15 @@ static int probe_and_print(struct cli *cli, const char *profile, struct ocv_prob
     ocv_buffer_init(&table, TABLE_MAX);
     probe->describe = !as_json;
     OCV_TRY(cli_load(cli, err)); /* not needed here, but its errors are reported */
-    OCV_TRY(profile ? read_profile(profile, &json, err) : check_sysroot(probe, err));
-    if (!profile)
+    if (profile) {               /* a recorded one, which must be valid */
+        ocv_auto(ocv_profile) parsed = NULL;
+        OCV_TRY(cli_read_profile(profile, &json, err)); /* names the file itself */
+        if (ocv_profile_parse(json.data ? json.data : "", json.len, &parsed, err) < 0)
+            return ocv_error_prefix(err, "%s", profile);
+    } else {
+        OCV_TRY(check_sysroot(probe, err));
         OCV_TRY(ocv_probe(probe, &json, err));
+    }
     if (as_json)
         return cli_print(json.data, json.len, err);
     const struct probe_table_options view = {.sysroot = probe->sysroot,

@@ -6,22 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int toml_spans(const char *source, const struct toml *toml, const struct toml_item *item,
-                      struct array_spans *out, struct ocv_error *err)
-{
-    size_t at = 0, from, to;
-    char *text;
-    out->n = 0;
-    while ((text = toml_next_string(toml, item, &at, &from, &to)) != NULL) {
-        free(text);
-        if (out->n == ARRAY_SPANS_MAX)
-            return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: more than %u members", source,
-                                 ARRAY_SPANS_MAX);
-        out->list[out->n++] = (struct array_span){from, to};
-    }
-    return OCV_OK;
-}
-
 /* The array at table and key in the text of `toml`: its elements, and the one equal to `value`. */
 static int toml_array(const char *source, const struct toml *toml, const char *path,
                       const char *value, struct array_spans *spans, const struct toml_item **item,
@@ -37,16 +21,18 @@ static int toml_array(const char *source, const struct toml *toml, const char *p
                              "%s: not a list of strings where one was "
                              "expected",
                              source);
-    OCV_TRY(toml_spans(source, toml, *item, spans, err));
-    size_t at = 0, i = 0;
-    char *one;
-    while ((one = toml_next_string(toml, *item, &at, NULL, NULL)) != NULL) {
+    size_t at = 0, from, to;
+    for (;;) {
+        ocv_auto_free char *one = toml_next_string(toml, *item, &at, &from, &to);
+        if (!one)
+            return OCV_OK;
+        if (spans->n == ARRAY_SPANS_MAX)
+            return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: more than %u members", source,
+                                 ARRAY_SPANS_MAX);
         if (strcmp(one, value) == 0 && *found == ARRAY_SPANS_MAX)
-            *found = i;
-        free(one);
-        i++;
+            *found = spans->n;
+        spans->list[spans->n++] = (struct array_span){from, to};
     }
-    return OCV_OK;
 }
 
 int setup_toml_remove_item(const char *source, struct ocv_buffer *text, const char *table,

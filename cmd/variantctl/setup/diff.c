@@ -40,32 +40,10 @@ static int open_content(const struct setup_content *content)
     return fd;
 }
 
-/* Prints nothing where the texts are equal. */
-static int run_diff(const char *old_label, const char *new_label, int old, int new,
-                    struct ocv_error *err)
-{
-    char path[32];
-    int result = 0;
-    pid_t pid;
-    snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)getpid(), new); /* diff inherits none */
-    const char *argv[] = {"diff", "-a", "-u", "-L", old_label, "-L", new_label, "-", path, NULL};
-    int failure = ocv_spawn(argv, old, STDOUT_FILENO, -1, &pid);
-    if (failure) {
-        ocv_error_set(err, OCV_ERR_UNSUPPORTED, "cannot run diff(1): %s", strerror(failure));
-        ocv_error_hint(err, "install diffutils");
-        return OCV_ERR_UNSUPPORTED;
-    }
-    while (waitpid(pid, &result, 0) < 0 && errno == EINTR)
-        continue;
-    return WIFEXITED(result) && WEXITSTATUS(result) <= 1
-               ? OCV_OK
-               : ocv_error_set(err, OCV_ERR_IO, "diff(1) failed");
-}
-
 int setup_print_diff(const char *path, const struct setup_content *from,
                      const struct setup_content *to, struct ocv_error *err)
 {
-    char labels[2][LABEL_MAX];
+    char labels[2][LABEL_MAX], second[32];
     const char *old_label = label_of(from, "a", path, labels[0]);
     const char *new_label = label_of(to, "b", path, labels[1]);
     if (setup_content_equal(from, to) || (!length_of(from) && !length_of(to))) {
@@ -79,5 +57,21 @@ int setup_print_diff(const char *path, const struct setup_content *from,
     if (old < 0 || new < 0)
         return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
     OCV_TRY(cli_print("", 0, err)); /* what is printed before stands before */
-    return run_diff(old_label, new_label, old, new, err);
+
+    int result = 0;
+    pid_t pid;
+    /* diff inherits none */
+    snprintf(second, sizeof(second), "/proc/%ld/fd/%d", (long)getpid(), new);
+    const char *argv[] = {"diff", "-a", "-u", "-L", old_label, "-L", new_label, "-", second, NULL};
+    int failure = ocv_spawn(argv, old, STDOUT_FILENO, -1, &pid);
+    if (failure) {
+        ocv_error_set(err, OCV_ERR_UNSUPPORTED, "cannot run diff(1): %s", strerror(failure));
+        ocv_error_hint(err, "install diffutils");
+        return OCV_ERR_UNSUPPORTED;
+    }
+    while (waitpid(pid, &result, 0) < 0 && errno == EINTR)
+        continue;
+    return WIFEXITED(result) && WEXITSTATUS(result) <= 1
+               ? OCV_OK
+               : ocv_error_set(err, OCV_ERR_IO, "diff(1) failed");
 }

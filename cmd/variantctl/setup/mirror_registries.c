@@ -27,38 +27,30 @@ struct setup_daemon {
     json_t *registries; /* NULL: an older daemon, which does not report it */
 };
 
-/* NULL: not a daemon's report, or no memory. */
-static struct setup_daemon *read_health(const json_t *root)
-{
-    const char *listen = ocv_json_text(root, "listen");
-    json_t *registries = json_object_get(root, "registries");
-    const char *choose = ocv_json_text(root, "choose");
-    const json_t *uid = json_object_get(root, "uid");
-    struct setup_daemon *daemon = NULL;
-    if (!listen || strlen(listen) >= sizeof(daemon->listen) || !json_is_integer(uid) ||
-        !(daemon = calloc(1, sizeof(*daemon))))
-        return NULL;
-    snprintf(daemon->listen, sizeof(daemon->listen), "%s", listen);
-    snprintf(daemon->choose, sizeof(daemon->choose), "%s", choose ? choose : "");
-    daemon->uid = (uid_t)json_integer_value(uid);
-    daemon->registries = json_is_array(registries) ? json_incref(registries) : NULL;
-    return daemon;
-}
-
 void setup_ask_daemon(struct setup *setup)
 {
     ocv_auto_buffer text;
     long http = 0;
-    json_t *parsed = NULL;
+    ocv_auto_json *root = NULL;
+    struct setup_daemon *daemon = NULL;
     const char *path = ocv_config_get(setup->cli->config, "socket");
     ocv_buffer_init(&text, HEALTH_MAX);
     if (*setup->root || setup->daemon ||
         ocv_daemon_get(path ? path : OCV_PATH_SOCKET, "/v1/healthz", ASK_MS, &http, &text, NULL) <
             0 ||
-        http != 200 || setup_json_load("healthz", text.data, text.len, &parsed, NULL) < 0)
+        http != 200 || setup_json_load("healthz", text.data, text.len, &root, NULL) < 0)
         return;
-    setup->daemon = read_health(parsed);
-    json_decref(parsed);
+    const char *listen = ocv_json_text(root, "listen"), *choose = ocv_json_text(root, "choose");
+    json_t *registries = json_object_get(root, "registries");
+    const json_t *uid = json_object_get(root, "uid");
+    if (!listen || strlen(listen) >= sizeof(daemon->listen) || !json_is_integer(uid) ||
+        !(daemon = calloc(1, sizeof(*daemon))))
+        return; /* not a daemon's report, or no memory */
+    snprintf(daemon->listen, sizeof(daemon->listen), "%s", listen);
+    snprintf(daemon->choose, sizeof(daemon->choose), "%s", choose ? choose : "");
+    daemon->uid = (uid_t)json_integer_value(uid);
+    daemon->registries = json_is_array(registries) ? json_incref(registries) : NULL;
+    setup->daemon = daemon;
 }
 
 void setup_daemon_free(struct setup_daemon *daemon)
@@ -83,19 +75,6 @@ json_t *setup_daemon_registries(const struct setup *setup)
     return setup->daemon ? setup->daemon->registries : NULL;
 }
 
-static bool is_among(const json_t *registries, const char *host)
-{
-    size_t i;
-    const json_t *item;
-    json_array_foreach(registries, i, item)
-    {
-        const char *name = json_string_value(item);
-        if (name && (!host || strcmp(name, host) == 0))
-            return true;
-    }
-    return false;
-}
-
 enum setup_known setup_registry_known(const struct setup *setup, const char *host)
 {
     const struct ocv_config *config = setup->cli->config;
@@ -103,13 +82,16 @@ enum setup_known setup_registry_known(const struct setup *setup, const char *hos
     size_t configured = ocv_config_registries(config, &list);
     bool in_file = host ? ocv_config_find_registry(config, host).host != NULL : configured > 0;
     const json_t *told = setup_daemon_registries(setup);
-    if (told && is_among(told, host))
-        return SETUP_KNOWN;
-    if (told)
-        return in_file                     ? SETUP_KNOWN_LATER
-               : json_array_size(told) > 0 ? SETUP_KNOWN_NOT
-                                           : SETUP_KNOWN_NONE;
-    return in_file ? SETUP_KNOWN : configured > 0 ? SETUP_KNOWN_NOT : SETUP_KNOWN_NONE;
+    if (!told)
+        return in_file ? SETUP_KNOWN : configured > 0 ? SETUP_KNOWN_NOT : SETUP_KNOWN_NONE;
+    for (size_t i = 0; i < json_array_size(told); i++) {
+        const char *name = json_string_value(json_array_get(told, i));
+        if (name && (!host || strcmp(name, host) == 0))
+            return SETUP_KNOWN;
+    }
+    return in_file                     ? SETUP_KNOWN_LATER
+           : json_array_size(told) > 0 ? SETUP_KNOWN_NOT
+                                       : SETUP_KNOWN_NONE;
 }
 
 static int check_registry(struct setup *setup, const char *host, struct ocv_error *err)

@@ -56,25 +56,6 @@ static int take_out(struct setup *setup, struct setup_file *file, const struct s
                       file->path);
 }
 
-static int put_back(struct setup *setup, struct setup_file *file, const struct setup_record *record,
-                    struct ocv_error *err)
-{
-    struct ocv_buffer backup;
-    file->base.meta = record->meta;
-    file->base.there = record->before[0] != '\0';
-    if (!file->base.there)
-        return OCV_OK;
-    ocv_buffer_init(&backup, SETUP_FILE_MAX);
-    int status = setup_read_backup(setup, record->before, &backup, err);
-    if (status < 0) {
-        ocv_buffer_free(&backup);
-        return status;
-    }
-    ocv_buffer_free(&file->base.text);
-    file->base.text = backup;
-    return OCV_OK;
-}
-
 static int undo_file(struct setup *setup, const struct setup_record *record, struct ocv_error *err)
 {
     struct setup_file *file = NULL;
@@ -86,9 +67,18 @@ static int undo_file(struct setup *setup, const struct setup_record *record, str
     bool ours = false;
     for (size_t i = 0; i < record->n_written; i++)
         ours = ours || strcmp(record->written[i], digest) == 0;
-    if (ours)
-        OCV_TRY(put_back(setup, file, record, err));
-    else if (strcmp(record->before, digest) != 0)
+    if (ours) {
+        file->base.meta = record->meta;
+        file->base.there = record->before[0] != '\0';
+        ocv_auto_buffer backup;
+        ocv_buffer_init(&backup, SETUP_FILE_MAX);
+        if (file->base.there) {
+            OCV_TRY(setup_read_backup(setup, record->before, &backup, err));
+            struct ocv_buffer now = file->base.text;
+            file->base.text = backup;
+            backup = now;
+        }
+    } else if (strcmp(record->before, digest) != 0)
         OCV_TRY(take_out(setup, file, record, err));
     /* contents that led to the same base stay ours in the next state */
     char base[OCV_DIGEST_MAX] = "";

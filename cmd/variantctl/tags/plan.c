@@ -45,26 +45,6 @@ static const struct cli_command command = {
            "  variantctl tags plan --tags-file tags.txt pytorch/pytorch\n"
            "  variantctl tags plan --json --tags-file tags.txt pytorch/pytorch:2.8.0\n"};
 
-static int format_set(const struct ocv_tag_plan *plan, size_t set, struct ocv_buffer *out,
-                      struct ocv_error *err)
-{
-    const char *const *doubts;
-    size_t n = ocv_tag_plan_doubts(plan, set, &doubts);
-    OCV_TRY(ocv_buffer_printf(out, err, "\n%s\n", ocv_tag_plan_name(plan, set)));
-    for (size_t i = 0; i < ocv_tag_plan_members(plan, set); i++) {
-        const char *label;
-        const struct ocv_tag *tag = ocv_tag_plan_member(plan, set, i, &label);
-        const char *platform = ocv_tag_platform(tag);
-        OCV_TRY(ocv_buffer_printf(out, err, "  %-32s  %-12s  ", ocv_tag_text(tag),
-                                  platform ? platform : "-"));
-        OCV_TRY(tags_format_properties(tag, out, err));
-        OCV_TRY(ocv_buffer_append(out, "\n", 1, err));
-    }
-    for (size_t i = 0; i < n; i++)
-        OCV_TRY(ocv_buffer_printf(out, err, "  not told apart: %s\n", doubts[i]));
-    return OCV_OK;
-}
-
 static int format_table(const struct plan_options *r, const char *family,
                         const struct ocv_tag_plan *plan, struct ocv_buffer *out,
                         struct ocv_error *err)
@@ -75,8 +55,22 @@ static int format_table(const struct plan_options *r, const char *family,
                                  r->reference->name, r->tags.n, r->tags.n == 1 ? "" : "s");
     OCV_TRY(ocv_buffer_printf(out, err, "%s  family %s, %zu tags\n", r->reference->name, family,
                               r->tags.n));
-    for (size_t i = 0; i < ocv_tag_plan_sets(plan); i++)
-        OCV_TRY(format_set(plan, i, out, err));
+    for (size_t set = 0; set < ocv_tag_plan_sets(plan); set++) {
+        const char *const *doubts;
+        size_t n = ocv_tag_plan_doubts(plan, set, &doubts);
+        OCV_TRY(ocv_buffer_printf(out, err, "\n%s\n", ocv_tag_plan_name(plan, set)));
+        for (size_t i = 0; i < ocv_tag_plan_members(plan, set); i++) {
+            const char *label;
+            const struct ocv_tag *tag = ocv_tag_plan_member(plan, set, i, &label);
+            const char *platform = ocv_tag_platform(tag);
+            OCV_TRY(ocv_buffer_printf(out, err, "  %-32s  %-12s  ", ocv_tag_text(tag),
+                                      platform ? platform : "-"));
+            OCV_TRY(tags_format_properties(tag, out, err));
+            OCV_TRY(ocv_buffer_append(out, "\n", 1, err));
+        }
+        for (size_t i = 0; i < n; i++)
+            OCV_TRY(ocv_buffer_printf(out, err, "  not told apart: %s\n", doubts[i]));
+    }
     if (left)
         OCV_TRY(ocv_buffer_printf(out, err,
                                   "\n"

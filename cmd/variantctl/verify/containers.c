@@ -124,23 +124,6 @@ static json_t *spec_of_docker(const json_t *container, bool *asked)
                      env);
 }
 
-static int visit_inspected(const char *engine, const json_t *container, local_image_visit visit,
-                           void *data, struct ocv_error *err)
-{
-    bool asked = false, podman = strcmp(engine, "podman") == 0;
-    const char *name = ocv_json_text(container, "Name");
-    const char *image = podman ? ocv_json_text(container, "ImageName")
-                               : ocv_json_text(json_object_get(container, "Config"), "Image");
-    const struct container_walk w = {.visit = visit,
-                                     .data = data,
-                                     .place = engine,
-                                     .name = !name ? "" : name + (*name == '/'),
-                                     .image = image};
-    ocv_auto_json *spec = podman ? read_spec(ocv_json_text(container, "OCIConfigPath"))
-                                 : spec_of_docker(container, &asked);
-    return visit_spec(&w, spec, ocv_json_text(container, "Image"), asked, err);
-}
-
 /* The containers of an engine, or of a containerd namespace. */
 struct place_walk {
     const char *place; /* "docker", "podman", "containerd:NAMESPACE" */
@@ -150,10 +133,22 @@ struct place_walk {
 
 static int inspect_container(void *data, char *id, struct ocv_error *err)
 {
-    const struct place_walk *w = data;
-    const char *const argv[] = {w->place, "container", "inspect", id, NULL};
+    const struct place_walk *in = data;
+    const char *const argv[] = {in->place, "container", "inspect", id, NULL};
     ocv_auto_json *list = capture_json(argv);
-    return visit_inspected(w->place, json_array_get(list, 0), w->visit, w->data, err);
+    const json_t *container = json_array_get(list, 0);
+    bool asked = false, podman = strcmp(in->place, "podman") == 0;
+    const char *name = ocv_json_text(container, "Name");
+    const char *image = podman ? ocv_json_text(container, "ImageName")
+                               : ocv_json_text(json_object_get(container, "Config"), "Image");
+    const struct container_walk w = {.visit = in->visit,
+                                     .data = in->data,
+                                     .place = in->place,
+                                     .name = !name ? "" : name + (*name == '/'),
+                                     .image = image};
+    ocv_auto_json *spec = podman ? read_spec(ocv_json_text(container, "OCIConfigPath"))
+                                 : spec_of_docker(container, &asked);
+    return visit_spec(&w, spec, ocv_json_text(container, "Image"), asked, err);
 }
 
 static int visit_task(void *data, char *id, struct ocv_error *err)

@@ -105,18 +105,6 @@ static int scan_everywhere(struct image_report *l, struct ocv_error *err)
     return local_images(own, profile, add_image, l, err);
 }
 
-/* A place named by the user must answer. */
-static int scan_source(struct image_report *l, const char *where, struct ocv_error *err)
-{
-    struct ocv_error why = {0};
-    int status = local_images(where, l->checker.cli->profile, add_image, l, &why);
-    if (status == OCV_ERR_ENGINE)
-        return add_missed(l, where, &why);
-    if (status < 0 && err)
-        *err = why;
-    return status;
-}
-
 static void widen_to(int *width, const char *text)
 {
     int len = (int)strlen(text);
@@ -175,8 +163,17 @@ static int list_images(struct image_report *l, struct cli *cli, struct ocv_error
         return ocv_error_nomem(err);
     if (l->places.n == 0)
         OCV_TRY(scan_everywhere(l, err));
-    for (size_t i = 0; i < l->places.n; i++)
-        OCV_TRY(scan_source(l, l->places.texts[i], err));
+    for (size_t i = 0; i < l->places.n; i++) { /* a place named by the user must answer */
+        const char *where = l->places.texts[i];
+        struct ocv_error why = {0};
+        int status = local_images(where, cli->profile, add_image, l, &why);
+        if (status < 0 && status != OCV_ERR_ENGINE) {
+            *err = why;
+            return status;
+        }
+        if (status < 0)
+            OCV_TRY(add_missed(l, where, &why));
+    }
     OCV_TRY(l->json ? format_json(l, &out, err) : format_text(l, &out, err));
     /* Names and labels are untrusted; only our own newlines may end a line. */
     for (char *line = out.data, *end; line && *line && !l->json; line = end ? end + 1 : NULL) {

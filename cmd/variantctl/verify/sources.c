@@ -299,19 +299,6 @@ static struct ocv_index *blob_index(const struct ocv_layout *layout,
     return flat ? flat : ocv_steal(&index);
 }
 
-/* Of an index without variants: the image that this platform takes, or "". */
-static void choose_child(const struct layout_walk *walk, const struct ocv_index *index,
-                         char out[OCV_DIGEST_MAX])
-{
-    ocv_auto(ocv_decision) decision = NULL;
-    out[0] = '\0';
-    if (ocv_resolve(index, walk->profile, NULL, &decision, NULL) < 0)
-        return;
-    const struct ocv_entry *entry = ocv_decision_selected(decision);
-    if (entry)
-        snprintf(out, OCV_DIGEST_MAX, "%s", entry->digest);
-}
-
 static int visit_layout(void *data, const char *tag, const char *image_name,
                         const struct ocv_descriptor *descriptor)
 {
@@ -319,8 +306,12 @@ static int visit_layout(void *data, const char *tag, const char *image_name,
     char child[OCV_DIGEST_MAX] = "";
     ocv_auto(ocv_index) index = blob_index(walk->layout, descriptor);
     bool variants = index && ocv_index_has_variants(index);
-    if (index && !variants)
-        choose_child(walk, index, child);
+    ocv_auto(ocv_decision) decision = NULL;
+    const struct ocv_entry *entry = NULL; /* without variants: what this platform takes */
+    if (index && !variants && ocv_resolve(index, walk->profile, NULL, &decision, NULL) == OCV_OK)
+        entry = ocv_decision_selected(decision);
+    if (entry)
+        snprintf(child, sizeof(child), "%s", entry->digest);
     ocv_auto_json *manifest = blob_json(walk->layout, *child ? child : descriptor->digest);
     const char *config_digest = ocv_json_text(json_object_get(manifest, "config"), "digest");
     ocv_auto_json *config = config_digest ? blob_json(walk->layout, config_digest) : NULL;

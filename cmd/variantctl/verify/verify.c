@@ -132,19 +132,6 @@ static int scan_everywhere(struct verify *v, struct ocv_error *err)
     return OCV_ERR_NOT_FOUND;
 }
 
-static int scan_source(struct verify *v, const char *where, struct ocv_error *err)
-{
-    struct ocv_error why = {0};
-    int status = check_place(v, where, &why);
-    if (status == OCV_ERR_ENGINE) {
-        count_missed(v, where, &why);
-        return OCV_OK;
-    }
-    if (status < 0 && err)
-        *err = why;
-    return status;
-}
-
 static int print_table(const struct verify *v, struct ocv_error *err)
 {
     size_t i;
@@ -195,8 +182,16 @@ static int verify_images(struct verify *v, struct ocv_error *err)
         return ocv_error_nomem(err);
     if (v->places.n == 0)
         OCV_TRY(scan_everywhere(v, err));
-    for (size_t i = 0; i < v->places.n; i++)
-        OCV_TRY(scan_source(v, v->places.texts[i], err));
+    for (size_t i = 0; i < v->places.n; i++) {
+        struct ocv_error why = {0};
+        int status = check_place(v, v->places.texts[i], &why);
+        if (status < 0 && status != OCV_ERR_ENGINE) {
+            *err = why;
+            return status;
+        }
+        if (status < 0)
+            count_missed(v, v->places.texts[i], &why);
+    }
     if (!v->json)
         return print_table(v, err);
     bool ok = v->misfits == 0 && !(v->strict && v->lesser);

@@ -87,17 +87,6 @@ static int named_destination(const char *text, const struct destination **out, c
     return unknown_destination(text, err);
 }
 
-/* Tell the user which engine is slow to answer, so that the terminal does not stay blank. */
-static bool engine_answers(const struct destination *destination, struct cli *cli,
-                           const struct pull_options *options, struct progress *progress)
-{
-    if (!options->quiet)
-        progress_late(progress, ASKING_TOLD_MS, "waiting for %s to answer", destination->name);
-    bool there = destination->available(cli, options);
-    progress_late_end(progress);
-    return there;
-}
-
 int destination_choose(struct cli *cli, const struct pull_options *options,
                        struct progress *progress, const struct destination **out, char **argument,
                        struct ocv_error *err)
@@ -105,9 +94,17 @@ int destination_choose(struct cli *cli, const struct pull_options *options,
     if (options->to)
         return named_destination(options->to, out, argument, err);
     for (size_t i = 0; i < DESTINATIONS; i++) {
-        if (!destinations[i]->available || !engine_answers(destinations[i], cli, options, progress))
+        const struct destination *d = destinations[i];
+        if (!d->available)
             continue;
-        *out = destinations[i];
+        /* Tell which engine is slow to answer, so that the terminal does not stay blank. */
+        if (!options->quiet)
+            progress_late(progress, ASKING_TOLD_MS, "waiting for %s to answer", d->name);
+        bool there = d->available(cli, options);
+        progress_late_end(progress);
+        if (!there)
+            continue;
+        *out = d;
         *argument = strdup("");
         return *argument ? OCV_OK : ocv_error_nomem(err);
     }

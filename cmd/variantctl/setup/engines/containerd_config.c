@@ -199,27 +199,6 @@ static int refuse_old_style(const struct containerd_part *part, struct ocv_error
     return OCV_ERR_CONFIG;
 }
 
-/* config_path of a part; `*out` is NULL if it is unset or empty. */
-static int part_config_path(const struct containerd_part *part, char **out, struct ocv_error *err)
-{
-    ocv_auto_free char *path = containerd_registry_path(part->plugin, "config_path", err);
-    *out = NULL;
-    if (!path)
-        return OCV_ERR_NOMEM;
-    const struct toml_item *item = toml_find(&part->toml, path);
-    if (!item)
-        return OCV_OK;
-    *out = toml_string(&part->toml, item);
-    if (!*out)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s: config_path is not a string",
-                             part->file->path);
-    if (!**out) {
-        free(*out);
-        *out = NULL;
-    }
-    return OCV_OK;
-}
-
 /* Up to 1.7 the last file with the plugin's table replaces the others' whole table; from 2.0 on
  * tables are merged. A key in the last such file takes precedence in both cases. */
 int containerd_check(struct containerd_config *config, struct ocv_error *err)
@@ -228,17 +207,23 @@ int containerd_check(struct containerd_config *config, struct ocv_error *err)
     OCV_TRY(name_tables(config, err));
     for (size_t i = 0; i < config->n; i++) {
         const struct containerd_part *part = &config->parts[i];
-        char *path = NULL;
         OCV_TRY(refuse_old_style(part, err));
-        OCV_TRY(part_config_path(part, &path, err));
-        bool names = i == 0;
+        ocv_auto_free char *key = containerd_registry_path(part->plugin, "config_path", err);
+        if (!key)
+            return OCV_ERR_NOMEM;
+        const struct toml_item *item = toml_find(&part->toml, key);
+        ocv_auto_free char *path = item ? toml_string(&part->toml, item) : NULL;
+        if (item && !path)
+            return ocv_error_set(err, OCV_ERR_DATA, "%s: config_path is not a string",
+                                 part->file->path);
+        bool set = path && *path, names = i == 0;
         for (size_t k = 0; k < part->toml.count && !names; k++)
             names = toml_path_under(part->toml.items[k].path, part->plugin);
         if (names)
             config->target = i;
-        if (path || (names && !merged)) {
+        if (set || (names && !merged)) {
             free(config->path);
-            config->path = path;
+            config->path = set ? ocv_steal(&path) : NULL;
         }
     }
     return OCV_OK;

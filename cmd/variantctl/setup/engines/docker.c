@@ -15,34 +15,22 @@
 
 enum store { STORE_CLASSIC, STORE_CONTAINERD };
 
-/* features.containerd-snapshotter: 1 on, 0 off, -1 not set. */
-static int read_feature(const struct setup_file *file, int *out, struct ocv_error *err)
-{
-    ocv_auto_json *root = NULL;
-    const char *text = file->want.text.data;
-    *out = -1;
-    if (!file->want.there || text[strspn(text, " \t\r\n")] == '\0')
-        return OCV_OK;
-    OCV_TRY(setup_json_load(file->path, text, file->want.text.len, &root, err));
-    const json_t *value =
-        json_object_get(json_object_get(root, "features"), "containerd-snapshotter");
-    if (json_is_boolean(value))
-        *out = json_is_true(value);
-    return OCV_OK;
-}
-
 static int find_store(const struct setup *setup, const struct setup_file *file,
                       const struct setup_version *version, enum store *out, struct ocv_error *err)
 {
     char answer[ANSWER_MAX];
     const char *argv[] = {"docker", "info", "--format", "{{json .DriverStatus}}", NULL};
-    int said;
-    OCV_TRY(read_feature(file, &said, err));
+    const char *text = file->want.text.data;
+    ocv_auto_json *root = NULL;
+    if (file->want.there && text[strspn(text, " \t\r\n")] != '\0')
+        OCV_TRY(setup_json_load(file->path, text, file->want.text.len, &root, err));
+    const json_t *said =
+        json_object_get(json_object_get(root, "features"), "containerd-snapshotter");
     *out = STORE_CLASSIC;
     if (setup->store)
         *out = strcmp(setup->store, "containerd") == 0 ? STORE_CONTAINERD : STORE_CLASSIC;
-    else if (said >= 0)
-        *out = said ? STORE_CONTAINERD : STORE_CLASSIC;
+    else if (json_is_boolean(said))
+        *out = json_is_true(said) ? STORE_CONTAINERD : STORE_CLASSIC;
     else if (!*setup->root && !setup->engine_version && setup_ask(argv, answer, sizeof(answer)) &&
              strchr(answer, '['))
         *out = strstr(answer, "io.containerd.snapshotter") ? STORE_CONTAINERD : STORE_CLASSIC;

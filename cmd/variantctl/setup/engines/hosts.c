@@ -304,30 +304,24 @@ static bool is_directory(const struct setup *setup, const char *path)
     return setup_exists(setup, path, true);
 }
 
-/* True if the file's first host is `url`. */
-static bool asks_first(struct setup *setup, const char *path, const char *url)
-{
-    struct setup_file *file = NULL;
-    toml_auto toml = {0};
-    if (setup_open(setup, path, &file, NULL) < 0 || !file->disk.there ||
-        toml_scan(path, file->disk.text.data, file->disk.text.len, &toml, NULL) < 0)
-        return false;
-    for (size_t i = 0; i < toml.count; i++)
-        if (strncmp(toml.items[i].path, HOST_TABLE, strlen(HOST_TABLE)) == 0)
-            return strcmp(toml.items[i].path + strlen(HOST_TABLE), url) == 0;
-    return false;
-}
-
 static int check_registry(struct setup *setup, char *const *roots, size_t n_roots, const char *host,
                           const char *url, json_t *list, struct ocv_error *err)
 {
     ocv_auto_buffer path;
     ocv_buffer_init(&path, SETUP_FILE_MAX);
-    size_t found;
+    struct setup_file *file = NULL;
+    toml_auto toml = {0};
+    size_t found, i = 0;
     OCV_TRY(find_directory(setup, roots, n_roots, host, is_directory, &path, &found, err));
     OCV_TRY(ocv_buffer_printf(&path, err, "/hosts.toml"));
-    if (asks_first(setup, path.data, url))
-        return OCV_OK;
+    /* The file's first host must be `url`. */
+    if (setup_open(setup, path.data, &file, NULL) == OCV_OK && file->disk.there &&
+        toml_scan(path.data, file->disk.text.data, file->disk.text.len, &toml, NULL) == OCV_OK) {
+        while (i < toml.count && strncmp(toml.items[i].path, HOST_TABLE, strlen(HOST_TABLE)) != 0)
+            i++;
+        if (i < toml.count && strcmp(toml.items[i].path + strlen(HOST_TABLE), url) == 0)
+            return OCV_OK;
+    }
     return json_array_append_new(list,
                                  json_pack("{s:s, s:s}", "registry", host, "file", path.data)) < 0
                ? ocv_error_nomem(err)

@@ -14,24 +14,19 @@ struct insertion {
     const char *path;           /* of the key, relative to the place */
 };
 
-/* Blanks before the first byte of the item's line. */
-static size_t indent_of(const struct toml *toml, const struct toml_item *item)
-{
-    size_t n = strspn(toml->text + item->line, " \t");
-    return n >= item->key - item->line ? item->key - item->line : 0;
-}
-
 /* Place the statement on a line after `item`, indented like `like`. */
 static struct insertion line_after(const struct toml *toml, const struct toml_item *item,
                                    const struct toml_item *like, const char *path)
 {
     const char *nl = toml_newline(toml->text, toml->len);
     bool ended = item->line_end > 0 && toml->text[item->line_end - 1] == '\n';
+    size_t indent = like->key - like->line; /* if there are only blanks before it */
     return (struct insertion){.at = item->line_end,
                               .before = ended ? "" : nl,
                               .after = ended ? nl : "",
                               .indent_from = like->line,
-                              .indent = indent_of(toml, like),
+                              .indent =
+                                  strspn(toml->text + like->line, " \t") >= indent ? indent : 0,
                               .path = path};
 }
 

@@ -51,17 +51,6 @@ static const char *record_status(struct setup *setup, const struct setup_record 
 /* Indexed by enum setup_mirror. */
 static const char *const answers[] = {"unknown", "variantd", "nobody", "foreign", "elsewhere"};
 
-/* Nothing is known of the daemon of another tree. */
-static json_t *daemon_json(const struct setup *setup)
-{
-    const char *listen = setup_daemon_listen(setup);
-    if (*setup->root)
-        return json_null();
-    return json_pack("{s:b, s:s, s:s?, s:O?}", "answers", listen != NULL, "listen",
-                     listen ? listen : setup->listen, "choose", setup_daemon_choose(setup),
-                     "registries", setup_daemon_registries(setup));
-}
-
 static json_t *engine_json(struct setup *setup, const struct setup_state *state)
 {
     if (!state->there)
@@ -268,9 +257,16 @@ int setup_show_status(struct setup *setup, const char *name, struct ocv_error *e
     ocv_buffer_init(&warnings, SETUP_STATE_MAX);
     json_t *engines = json_array();
     ocv_auto_json *told = setup_ask_registries(setup);
+    const char *listen = setup_daemon_listen(setup);
+    json_t *daemon =
+        *setup->root /* nothing is known of the daemon of another tree */
+            ? json_null()
+            : json_pack("{s:b, s:s, s:s?, s:O?}", "answers", listen != NULL, "listen",
+                        listen ? listen : setup->listen, "choose", setup_daemon_choose(setup),
+                        "registries", setup_daemon_registries(setup));
     ocv_auto_json *root =
-        json_pack("{s:s, s:o, s:O?, s:o}", "schema", SCHEMA, "variantd", daemon_json(setup),
-                  "registries", json_object_get(told, "registries"), "engines", engines);
+        json_pack("{s:s, s:o, s:O?, s:o}", "schema", SCHEMA, "variantd", daemon, "registries",
+                  json_object_get(told, "registries"), "engines", engines);
     if (!root)
         return ocv_error_nomem(err);
     const struct setup_engine *engine;

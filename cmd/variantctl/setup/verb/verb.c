@@ -18,22 +18,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* The directory of the state, and of the podman configuration of an ordinary user. */
-static int set_state(struct setup *setup, struct ocv_error *err)
-{
-    const char *state = getenv("OCV_STATE_DIR"), *home = getenv("HOME");
-    bool user = !*setup->root && geteuid() != 0 && home && *home == '/';
-    bool own = !*setup->root && state && *state;
-    int made = own    ? asprintf(&setup->state_dir, "%s/setup", state)
-               : user ? asprintf(&setup->state_dir, "%s/.local/state/ocivariant/setup", home)
-                      : asprintf(&setup->state_dir, "%s", OCV_PATH_SETUP);
-    if (made < 0)
-        setup->state_dir = NULL;
-    if (user && asprintf(&setup->home, "%s/.config/containers", home) < 0)
-        setup->home = NULL;
-    return setup->state_dir && (setup->home || !user) ? OCV_OK : ocv_error_nomem(err);
-}
-
 /* Takes `listen` from the configuration that the daemon of that tree reads. */
 static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error *err)
 {
@@ -63,7 +47,18 @@ static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error
         if (path && path[0] != '/')
             return ocv_error_set(err, OCV_ERR_INVALID, "%s: an absolute path is needed", path);
     }
-    OCV_TRY(set_state(setup, err));
+    /* The directory of the state, and of the podman configuration of an ordinary user. */
+    const char *state = getenv("OCV_STATE_DIR"), *home = getenv("HOME");
+    bool user = !*setup->root && geteuid() != 0 && home && *home == '/';
+    int made = !*setup->root && state && *state ? asprintf(&setup->state_dir, "%s/setup", state)
+               : user ? asprintf(&setup->state_dir, "%s/.local/state/ocivariant/setup", home)
+                      : asprintf(&setup->state_dir, "%s", OCV_PATH_SETUP);
+    if (made < 0)
+        setup->state_dir = NULL;
+    if (user && asprintf(&setup->home, "%s/.config/containers", home) < 0)
+        setup->home = NULL;
+    if (!setup->state_dir || (user && !setup->home))
+        return ocv_error_nomem(err);
     ocv_auto_free char *given = setup->state_dir;
     return setup_resolve(setup, given, &setup->state_dir, err);
 }
