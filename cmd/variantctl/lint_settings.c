@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantctl/verbs.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,14 +23,18 @@ static int read_one(const struct cli *cli, const char *path, bool named,
 
 #define PARENTS_MAX 64u
 
-/* Search from the current directory upwards to the top of the git repository, or to the root. */
-static int find_settings(const struct cli *cli, struct ocv_lint_config **out, struct ocv_error *err)
+/* Without a path: search from the current directory upwards to the top of the git repository, or to
+ * the root. */
+int lint_settings_read(const struct cli *cli, const char *path, struct ocv_lint_config **out,
+                       struct ocv_error *err)
 {
-    char path[4096] = OCV_LINT_CONFIG_FILE, top[4096] = ".git", up[4096] = "";
+    char file[4096] = OCV_LINT_CONFIG_FILE, top[4096] = ".git", up[4096] = "";
     struct ocv_error local = {0};
     struct stat st;
+    if (path)
+        return read_one(cli, path, true, out, err);
     for (unsigned i = 0; i < PARENTS_MAX; i++) {
-        int status = read_one(cli, path, false, out, &local);
+        int status = read_one(cli, file, false, out, &local);
         if (status < 0 && status != OCV_ERR_NOT_FOUND) {
             if (err)
                 *err = local;
@@ -38,14 +44,8 @@ static int find_settings(const struct cli *cli, struct ocv_lint_config **out, st
             break;
         size_t n = strlen(up);
         snprintf(up + n, sizeof(up) - n, "../");
-        snprintf(path, sizeof(path), "%.4000s%s", up, OCV_LINT_CONFIG_FILE);
+        snprintf(file, sizeof(file), "%.4000s%s", up, OCV_LINT_CONFIG_FILE);
         snprintf(top, sizeof(top), "%.4000s.git", up);
     }
     return OCV_OK;
-}
-
-int lint_settings_read(const struct cli *cli, const char *path, struct ocv_lint_config **out,
-                       struct ocv_error *err)
-{
-    return path ? read_one(cli, path, true, out, err) : find_settings(cli, out, err);
 }

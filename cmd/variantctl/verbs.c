@@ -86,24 +86,6 @@ static int run_help(struct cli *cli, const struct verbs *verbs, int argc, char *
     return verbs_run(cli, verbs, argc, argv);
 }
 
-/* Completions for the last word if it is a verb. */
-static void complete_verb(const struct verbs *verbs, const char *word, bool helping)
-{
-    struct ocv_completion c = {.out = stdout, .word = word, .how = OCV_COMPLETE_NO_FILES};
-    for (const struct verb *v = verbs->list; v->name; v++)
-        if (v->help)
-            ocv_complete_offer(&c, v->name, v->help);
-    for (const struct verb_topic *t = helping ? verbs->topics : NULL; t && t->name; t++)
-        ocv_complete_offer(&c, t->name, t->help);
-    if (verbs->topics && !helping)
-        ocv_complete_offer(&c, "help", "a verb's own options");
-    if (*word == '-') {
-        ocv_complete_offer(&c, "--help", NULL);
-        ocv_complete_offer(&c, "--version", NULL);
-    }
-    ocv_complete_end(&c);
-}
-
 /* "VERB... WORD" from a shell that completes WORD. */
 static int complete_line(struct cli *cli, const struct verbs *verbs, int argc, char **argv)
 {
@@ -118,10 +100,23 @@ static int complete_line(struct cli *cli, const struct verbs *verbs, int argc, c
     const struct verb *v = argc > 2 ? find_verb(verbs, argv[1]) : NULL;
     if (v)
         return v->run(cli, argc - 1, argv + 1);
-    if (argc == 2)
-        complete_verb(verbs, argv[1], helping);
-    else
+    if (argc != 2) {
         puts(":4"); /* no such verb */
+        return 0;
+    }
+    struct ocv_completion c = {.out = stdout, .word = argv[1], .how = OCV_COMPLETE_NO_FILES};
+    for (v = verbs->list; v->name; v++)
+        if (v->help)
+            ocv_complete_offer(&c, v->name, v->help);
+    for (const struct verb_topic *t = helping ? verbs->topics : NULL; t && t->name; t++)
+        ocv_complete_offer(&c, t->name, t->help);
+    if (verbs->topics && !helping)
+        ocv_complete_offer(&c, "help", "a verb's own options");
+    if (*argv[1] == '-') {
+        ocv_complete_offer(&c, "--help", NULL);
+        ocv_complete_offer(&c, "--version", NULL);
+    }
+    ocv_complete_end(&c);
     return 0;
 }
 

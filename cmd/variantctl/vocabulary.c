@@ -183,20 +183,6 @@ static json_t *json_namespace(namespace_ref ns, feature_ref only)
                      "features", features);
 }
 
-static int print_json(namespace_ref ns, feature_ref feature, struct ocv_buffer *out,
-                      struct ocv_error *err)
-{
-    json_t *list = json_array();
-    namespace_ref each;
-    for (size_t i = 0; (each = vocabulary_namespace_at(i)) != NULL; i++)
-        if (!ns || ns == each)
-            json_array_append_new(list, json_namespace(each, feature));
-    ocv_auto_json *root =
-        json_pack("{s:s, s:o}", "schema", "dev.ocivariant.vocabulary/v1", "namespaces", list);
-    OCV_TRY(root ? ocv_json_append(root, JSON_INDENT(2), out, err) : ocv_error_nomem(err));
-    return ocv_buffer_append(out, "\n", 1, err);
-}
-
 /* The value for a product's name ("h100=90_real,..."), with its length; NULL: none. */
 static const char *value_of_name(const char *list, const char *word, size_t *len)
 {
@@ -249,13 +235,22 @@ static int show_vocabulary(const char *text, bool json, struct ocv_error *err)
         OCV_TRY(check_words(&w, err));
     namespace_ref each, ns = vocabulary_namespace_find(w.ns);
     feature_ref feature = ns && *w.feature ? vocabulary_feature_find(ns, w.feature) : NULL;
-    if (json || ns)
-        OCV_TRY(json      ? print_json(ns, feature, &out, err)
-                : feature ? print_feature(ns, feature, &out, err)
-                          : print_features(ns, &out, err));
-    for (size_t i = 0; !json && !ns && (each = vocabulary_namespace_at(i)) != NULL; i++)
-        OCV_TRY(
-            ocv_buffer_printf(&out, err, "%-12s  %s  %s\n", each->name, each->kind, each->meaning));
+    ocv_auto_json *list = json_array();
+    if (ns && !json)
+        OCV_TRY(feature ? print_feature(ns, feature, &out, err) : print_features(ns, &out, err));
+    for (size_t i = 0; (json || !ns) && (each = vocabulary_namespace_at(i)) != NULL; i++) {
+        if (!json)
+            OCV_TRY(ocv_buffer_printf(&out, err, "%-12s  %s  %s\n", each->name, each->kind,
+                                      each->meaning));
+        else if (!ns || ns == each)
+            json_array_append_new(list, json_namespace(each, feature));
+    }
+    if (json) {
+        ocv_auto_json *root =
+            json_pack("{s:s, s:O}", "schema", "dev.ocivariant.vocabulary/v1", "namespaces", list);
+        OCV_TRY(root ? ocv_json_append(root, JSON_INDENT(2), &out, err) : ocv_error_nomem(err));
+        OCV_TRY(ocv_buffer_append(&out, "\n", 1, err));
+    }
     return cli_print(out.data, out.len, err);
 }
 

@@ -245,14 +245,6 @@ static int pull_all(struct run *run, char **images)
     return cli_interrupted(run->cli) ? 130 : run->code;
 }
 
-static bool flag_given(const struct cli *cli, const char *key)
-{
-    for (size_t i = 0; i < cli->n_flags; i++)
-        if (!strcmp(cli->flags[i].key, key))
-            return true;
-    return false;
-}
-
 static int pull_images(struct cli *cli, struct vpull_settings *s, char **images)
 {
     struct ocv_error err = {0};
@@ -271,7 +263,10 @@ static int pull_images(struct cli *cli, struct vpull_settings *s, char **images)
         code = fail_image(cli, progress, NULL, &err);
     } else {
         const char *to = ocv_config_get(cli->config, "to");
-        if (to && (!s->pull.to || flag_given(cli, "to"))) /* `docker vpull` means docker */
+        bool given = false;
+        for (size_t i = 0; i < cli->n_flags; i++)
+            given = given || !strcmp(cli->flags[i].key, "to");
+        if (to && (!s->pull.to || given)) /* `docker vpull` means docker */
             s->pull.to = to;
         struct run run = {.cli = cli, .s = s, .progress = progress};
         code = pull_all(&run, images);

@@ -13,24 +13,19 @@ struct running {
     enum task_state *states;
 };
 
-static bool lane_is_busy(const struct running *running, size_t i)
-{
-    const size_t *lanes = running->queue->lanes;
-    for (size_t k = 0; k < i; k++)
-        if (lanes[k] == lanes[i] && running->states[k] != TASK_ENDED)
-            return true;
-    return false;
-}
-
 /* The first task that may begin, or n. `*left`: some have not begun yet. */
 static size_t next_task(const struct running *running, bool *left)
 {
+    const size_t *lanes = running->queue->lanes;
     *left = false;
     for (size_t i = 0; i < running->queue->n; i++) {
         if (running->states[i] != TASK_WAITS)
             continue;
+        bool busy = false;
+        for (size_t k = 0; k < i && !busy; k++)
+            busy = lanes[k] == lanes[i] && running->states[k] != TASK_ENDED;
         *left = true;
-        if (!lane_is_busy(running, i))
+        if (!busy)
             return i;
     }
     return running->queue->n;

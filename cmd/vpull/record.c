@@ -16,24 +16,20 @@ static const char *record_dir(const struct cli *cli, char *out, size_t size)
     return ocv_record_directory(ocv_config_get(cli->config, "state_dir"), out, size);
 }
 
-/* The repository in which engines will find the image. For an image from a layout: that of its new
- * name, else the layout, which is not a repository. */
-static char *repository_of(const struct pull *pull)
-{
-    ocv_auto(ocv_reference) named = NULL;
-    if (pull->image.reference)
-        return strdup(pull->image.reference->name);
-    bool name = pull->name && ocv_reference_parse(pull->name, &named, NULL) == OCV_OK;
-    return strdup(name ? named->name : pull->image.text);
-}
-
 void pull_record(const struct pull *pull)
 {
     char dir[4096];
     struct ocv_error err = {0};
     const struct ocv_descriptor *tagged =
         NULL; /* a tag rule's index is not in the registry; the tag's own may be */
-    ocv_auto_free char *repository = repository_of(pull);
+    /* The repository in which engines will find the image. For an image from a layout: that of its
+     * new name, else the layout, which is not a repository. */
+    ocv_auto(ocv_reference) named = NULL;
+    const char *repository = pull->image.text;
+    if (pull->image.reference)
+        repository = pull->image.reference->name;
+    else if (pull->name && ocv_reference_parse(pull->name, &named, NULL) == OCV_OK)
+        repository = named->name;
     bool index = pull->image.kind == OCV_DOCUMENT_INDEX;
     if (pull->image.choice)
         ocv_tag_choice_tag(pull->image.choice, pull->entry, &tagged);
@@ -41,7 +37,7 @@ void pull_record(const struct pull *pull)
                                      .index = tagged ? tagged->digest : pull->image.top.digest,
                                      .reference = pull->image.text,
                                      .secret = pull->image.reference != NULL};
-    if (repository && pull->image.index &&
+    if (pull->image.index &&
         ocv_record_chosen(record_dir(pull->cli, dir, sizeof(dir)), pull->image.index,
                           index ? pull->entry : NULL, &where, &err) < 0)
         cli_log(pull->cli, "not recorded on this node: %s", err.message);

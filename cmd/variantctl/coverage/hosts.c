@@ -52,17 +52,6 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int add_member(struct coverage *c, const char *dir, const char *name, struct ocv_error *err)
-{
-    char path[4096];
-    size_t len = strlen(name);
-    int n = snprintf(path, sizeof(path), "%s/%s", dir, name);
-    if (n < 0 || (size_t)n >= sizeof(path))
-        return ocv_error_set(err, OCV_ERR_INVALID, "%s: the name is too long", dir);
-    bool profile = len > 5 && !strcmp(name + len - 5, ".json");
-    return profile || is_machine(path) ? add_host(c, path, err) : OCV_OK;
-}
-
 static int add_directory(struct coverage *c, const char *dir, struct ocv_error *err)
 {
     struct dirent **names = NULL;
@@ -71,8 +60,15 @@ static int add_directory(struct coverage *c, const char *dir, struct ocv_error *
     if (n < 0)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s cannot be read", dir);
     for (int i = 0; i < n; i++) {
-        if (status == OCV_OK)
-            status = add_member(c, dir, names[i]->d_name, err);
+        char path[4096];
+        const char *name = names[i]->d_name;
+        size_t len = strlen(name);
+        int used = snprintf(path, sizeof(path), "%s/%s", dir, name);
+        if (status == OCV_OK && (used < 0 || (size_t)used >= sizeof(path)))
+            status = ocv_error_set(err, OCV_ERR_INVALID, "%s: the name is too long", dir);
+        bool profile = len > 5 && !strcmp(name + len - 5, ".json");
+        if (status == OCV_OK && (profile || is_machine(path)))
+            status = add_host(c, path, err);
         free(names[i]);
     }
     free(names);
@@ -80,15 +76,6 @@ static int add_directory(struct coverage *c, const char *dir, struct ocv_error *
         return status;
     return ocv_error_set(err, OCV_ERR_DATA, "%s has no profile (*.json) and no recorded machine",
                          dir);
-}
-
-static int add_source(struct coverage *c, const char *path, struct ocv_error *err)
-{
-    char file[PATH_MAX];
-    if (is_directory(path))
-        return is_machine(path) ? add_host(c, path, err) : add_directory(c, path, err);
-    OCV_TRY(cli_profile_path(path, file, err));
-    return add_host(c, file, err);
 }
 
 static int by_name(const void *a, const void *b)
@@ -183,8 +170,16 @@ static int read_profiles(const struct coverage_request *r, struct coverage *c,
 
 int coverage_read_hosts(const struct coverage_request *r, struct coverage *c, struct ocv_error *err)
 {
-    for (size_t i = 0; i < r->n_profiles; i++)
-        OCV_TRY(add_source(c, r->profiles[i], err));
+    for (size_t i = 0; i < r->n_profiles; i++) {
+        const char *path = r->profiles[i];
+        char file[PATH_MAX];
+        if (is_directory(path)) {
+            OCV_TRY(is_machine(path) ? add_host(c, path, err) : add_directory(c, path, err));
+        } else {
+            OCV_TRY(cli_profile_path(path, file, err));
+            OCV_TRY(add_host(c, file, err));
+        }
+    }
     OCV_TRY(separate_names(c, err));
     return read_profiles(r, c, err);
 }

@@ -19,22 +19,6 @@ int derive_read_path(struct cli *cli, const char *path, struct ocv_content_repor
     return status < 0 ? status : ocv_content_report_read(answer.data, answer.len, out, err);
 }
 
-/* A configuration that cannot be read states nothing here; the command that lists the image reports
- * it. */
-static int read_stated(const struct ocv_buffer *config, struct ocv_image_version *version,
-                       const char **out, struct ocv_error *err)
-{
-    ocv_auto(ocv_image_config) parsed = NULL;
-    *out = NULL;
-    if (!config)
-        return OCV_OK;
-    int status =
-        ocv_image_config_parse(config->data ? config->data : "", config->len, &parsed, err);
-    if (status == OCV_OK && ocv_image_config_version_of(parsed, "cuda", version))
-        *out = version->version;
-    return status == OCV_ERR_NOMEM ? status : OCV_OK;
-}
-
 int derive_read_content(struct cli *cli, const struct image *image,
                         const struct manifest_doc *child, const struct ocv_buffer *config,
                         const struct ocv_properties *given, struct ocv_content *out,
@@ -49,6 +33,16 @@ int derive_read_content(struct cli *cli, const struct image *image,
     for (size_t i = 0; i < n; i++)
         list[i] = ocv_properties_get(given, i);
     OCV_TRY(layers_read(cli, image, child->manifest, &out->report, err));
-    OCV_TRY(read_stated(config, &version, &told.cuda, err));
+    if (config) {
+        /* One that cannot be read states nothing here; the command that lists the image reports
+         * it. */
+        ocv_auto(ocv_image_config) parsed = NULL;
+        int status =
+            ocv_image_config_parse(config->data ? config->data : "", config->len, &parsed, err);
+        if (status == OCV_ERR_NOMEM)
+            return status;
+        if (parsed && ocv_image_config_version_of(parsed, "cuda", &version))
+            told.cuda = version.version;
+    }
     return ocv_content_derive(&out->report, &told, &out->derived, err);
 }

@@ -34,29 +34,22 @@ static void add_words(void *data, const char *source, const char *words)
     json_array_append_new(data, json_pack("{s:s, s:s}", "source", source, "words", words));
 }
 
-/* What was not examined, overall and in files. */
-static json_t *unseen_json(const struct derive_result *result)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < result->content.report.notes.n; i++)
-        json_array_append_new(
-            list, json_pack("{s:s}", "what", result->content.report.notes.list[i].value));
-    for (size_t i = 0; i < result->content.report.n_files; i++) {
-        const struct ocv_content_file *file = &result->content.report.files[i];
-        for (size_t k = 0; k < file->facts.n; k++)
-            if (file->facts.list[k].fact == OCV_CONTENT_UNSEEN)
-                json_array_append_new(
-                    list,
-                    json_pack("{s:s, s:s}", "what", file->facts.list[k].value, "path", file->path));
-    }
-    return list;
-}
-
 json_t *derive_format_json(const struct derive_result *result)
 {
     const struct ocv_content_derived *d = &result->content.derived;
     json_t *properties = json_array(), *base = d->n_base ? json_array() : NULL;
+    const struct ocv_content_report *report = &result->content.report;
     json_t *machines = json_object(), *words = json_array(), *needs = json_array();
+    json_t *unseen = json_array(); /* what was not examined, overall and in files */
+    for (size_t i = 0; i < report->notes.n; i++)
+        json_array_append_new(unseen, json_pack("{s:s}", "what", report->notes.list[i].value));
+    for (size_t i = 0; i < report->n_files; i++) {
+        const struct ocv_content_facts *facts = &report->files[i].facts;
+        for (size_t k = 0; k < facts->n; k++)
+            if (facts->list[k].fact == OCV_CONTENT_UNSEEN)
+                json_array_append_new(unseen, json_pack("{s:s, s:s}", "what", facts->list[k].value,
+                                                        "path", report->files[i].path));
+    }
     for (size_t i = 0; i < d->n_needs; i++)
         json_array_append_new(
             needs, json_pack("{s:s, s:s, s:s, s:I, s:s}", "is", d->needs[i].is, "library",
@@ -78,7 +71,7 @@ json_t *derive_format_json(const struct derive_result *result)
                      machines, "x86_level", highest_json(&d->level), "glibc",
                      highest_json(&d->glibc), "glibcxx", highest_json(&d->glibcxx), "ptx",
                      highest_json(&d->ptx), "toolkit", d->toolkit, "mixed", d->mixed, "says", words,
-                     "not_looked_at", unseen_json(result), "attached",
+                     "not_looked_at", unseen, "attached",
                      result->attached[0] ? result->attached : NULL, "properties_minor", base,
                      "zstd", d->zstd.value ? highest_json(&d->zstd) : NULL);
 }

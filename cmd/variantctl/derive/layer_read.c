@@ -26,21 +26,6 @@ static int feed_bytes(void *data, const char *bytes, size_t len)
     return feed->refused;
 }
 
-static int stream_layer(struct layer_reader *reader, const struct ocv_descriptor *layer,
-                        struct layer_feed *feed, struct ocv_error *err)
-{
-    struct ocv_stream stream = {.kind = OCV_STREAM_BLOB,
-                                .reference = reader->image->reference,
-                                .object = layer->digest,
-                                .most = layer->size,
-                                .buffer = (long)CHUNK,
-                                .body = feed_bytes,
-                                .data = feed};
-    if (!reader->registry)
-        OCV_TRY(cli_registry_new(reader->cli, reader->stop, &reader->registry, err));
-    return ocv_registry_stream(reader->registry, &stream, err);
-}
-
 /* A layout's bytes are verified here, because the cached report is stored under the digest. */
 static int copy_layer(const struct layer_reader *reader, const struct ocv_descriptor *layer,
                       struct layer_feed *feed, struct ocv_error *err)
@@ -79,10 +64,22 @@ static int scan_layer(struct layer_reader *reader, const struct ocv_descriptor *
 {
     struct scanner scanner;
     struct layer_feed feed = {.scanner = &scanner};
+    struct ocv_stream stream = {.kind = OCV_STREAM_BLOB,
+                                .reference = reader->image->reference,
+                                .object = layer->digest,
+                                .most = layer->size,
+                                .buffer = (long)CHUNK,
+                                .body = feed_bytes,
+                                .data = &feed};
     int status = scanner_start(reader->cli, NULL, layer->size > 0 ? layer->size : 0, &scanner, err);
-    if (status >= 0)
-        status = reader->image->layout ? copy_layer(reader, layer, &feed, err)
-                                       : stream_layer(reader, layer, &feed, err);
+    if (status >= 0 && reader->image->layout) {
+        status = copy_layer(reader, layer, &feed, err);
+    } else if (status >= 0) {
+        if (!reader->registry)
+            status = cli_registry_new(reader->cli, reader->stop, &reader->registry, err);
+        if (status >= 0)
+            status = ocv_registry_stream(reader->registry, &stream, err);
+    }
     int finished = status >= 0 || feed.refused ? scanner_finish(&scanner, out, err) : OCV_OK;
     if (finished < 0)
         status = finished;

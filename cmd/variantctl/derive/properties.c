@@ -31,14 +31,6 @@ const char *derive_maker(const struct ocv_properties *set, const char *other)
     return NULL;
 }
 
-/* A property of another maker's devices than those that are given by hand. */
-static bool is_of_others(const struct ocv_properties *given, struct ocv_property p)
-{
-    const char *maker = derive_maker(given, NULL);
-    return maker && ocv_vocabulary_owns(p.ns) && ocv_vocabulary_turn(p.ns) == 0 &&
-           strcmp(maker, p.ns) != 0;
-}
-
 static int add_property(struct ocv_buffer *list, struct ocv_property p, struct ocv_error *err)
 {
     return ocv_buffer_printf(list, err, "%s%s :: %s :: %s", list->len ? ", " : "", p.ns, p.feature,
@@ -69,14 +61,19 @@ static int merge_lists(const struct ocv_properties *derived, const struct ocv_pr
                        bool narrowed, struct ocv_properties **out, struct ocv_error *err)
 {
     ocv_auto_buffer list;
+    const char *maker = derive_maker(given, NULL);
     ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     for (size_t i = 0; given && i < ocv_properties_count(given); i++)
         if (!narrowed || !is_given(derived, ocv_properties_get(given, i)))
             OCV_TRY(add_property(&list, ocv_properties_get(given, i), err));
-    for (size_t i = 0; i < ocv_properties_count(derived); i++)
-        if ((narrowed || !is_given(given, ocv_properties_get(derived, i))) &&
-            !is_of_others(given, ocv_properties_get(derived, i)))
-            OCV_TRY(add_property(&list, ocv_properties_get(derived, i), err));
+    for (size_t i = 0; i < ocv_properties_count(derived); i++) {
+        struct ocv_property p = ocv_properties_get(derived, i);
+        /* of another maker's devices than those that are given by hand */
+        bool of_others = maker && ocv_vocabulary_owns(p.ns) && ocv_vocabulary_turn(p.ns) == 0 &&
+                         strcmp(maker, p.ns) != 0;
+        if ((narrowed || !is_given(given, p)) && !of_others)
+            OCV_TRY(add_property(&list, p, err));
+    }
     return ocv_properties_parse(list.data ? list.data : "", list.len, out, err);
 }
 
@@ -88,13 +85,12 @@ int derive_properties(const struct ocv_content *content, const struct ocv_proper
     ocv_auto(ocv_properties) all = NULL;
     ocv_auto(ocv_properties) less = NULL;
     *base = NULL;
-    int status = parse_list(d->properties, d->n_properties, &all, err);
-    if (status == OCV_OK)
-        status = merge_lists(all, given, false, out, err);
+    OCV_TRY(parse_list(d->properties, d->n_properties, &all, err));
+    OCV_TRY(merge_lists(all, given, false, out, err));
     const char *maker = derive_maker(given, NULL);
     bool cuda = !maker || !strcmp(maker, OCV_TOOLKIT_NAMESPACE); /* whose older drivers it is for */
-    if (status < 0 || !d->n_base || !cuda)
-        return status;
-    status = parse_list(d->base, d->n_base, &less, err);
-    return status < 0 ? status : merge_lists(less, given, true, base, err);
+    if (!d->n_base || !cuda)
+        return OCV_OK;
+    OCV_TRY(parse_list(d->base, d->n_base, &less, err));
+    return merge_lists(less, given, true, base, err);
 }

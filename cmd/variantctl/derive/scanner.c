@@ -21,26 +21,11 @@
 #define CPU_TREE_S 3600                /* for a directory */
 #define MEMORY_MAX (UINT64_C(4) << 30) /* address space; it uses about 20 MB */
 
-/* In a build tree libexec is beside the program. True: `path` is the path for messages, even if it
- * does not exist. */
-static bool find_beside(char *path, size_t size)
-{
-    char self[4096], beside[4096];
-    ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    self[len > 0 ? len : 0] = '\0';
-    char *slash = strrchr(self, '/');
-    if (!slash)
-        return true;
-    *slash = '\0';
-    int n = snprintf(beside, sizeof(beside), "%s/libexec/" PROGRAM, self);
-    if (n > 0 && (size_t)n < sizeof(beside) && (size_t)n < size && access(beside, X_OK) == 0)
-        memcpy(path, beside, (size_t)n + 1);
-    return true;
-}
-
+/* True: `path` is the path for messages, even if it does not exist. */
 static bool find_scanner(const struct cli *cli, char *path, size_t size)
 {
     const char *directory = getenv("OCV_LIBEXECDIR"), *datadir = cli_datadir(cli);
+    char self[4096], beside[4096];
     int n;
     if (!directory && datadir) {
         /* PREFIX/share/ocivariant: relative to that, a relocated tree keeps its programs */
@@ -51,7 +36,19 @@ static bool find_scanner(const struct cli *cli, char *path, size_t size)
     n = snprintf(path, size, "%s/" PROGRAM, directory ? directory : OCV_DEFAULT_LIBEXECDIR);
     if (n <= 0 || (size_t)n >= size)
         return false;
-    return directory || access(path, X_OK) == 0 || find_beside(path, size);
+    if (directory || access(path, X_OK) == 0)
+        return true;
+    /* In a build tree libexec is beside the program. */
+    ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    self[len > 0 ? len : 0] = '\0';
+    char *slash = strrchr(self, '/');
+    if (!slash)
+        return true;
+    *slash = '\0';
+    n = snprintf(beside, sizeof(beside), "%s/libexec/" PROGRAM, self);
+    if (n > 0 && (size_t)n < sizeof(beside) && (size_t)n < size && access(beside, X_OK) == 0)
+        memcpy(path, beside, (size_t)n + 1);
+    return true;
 }
 
 int scanner_start(const struct cli *cli, const char *path, int64_t size, struct scanner *out,

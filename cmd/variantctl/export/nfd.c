@@ -62,19 +62,6 @@ static int put_property(void *data, struct ocv_property p, struct ocv_error *err
                              p.value);
 }
 
-static int put_expiry(struct ocv_buffer *out, int64_t expires_ms, struct ocv_error *err)
-{
-    char text[32];
-    struct tm tm;
-    time_t when = time(NULL) + (time_t)(expires_ms / 1000);
-    if (expires_ms <= 0)
-        return OCV_OK;
-    if (!gmtime_r(&when, &tm) || tm.tm_year > 8000 ||
-        !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
-        return ocv_error_set(err, OCV_ERR_INVALID, "--expires: too long");
-    return ocv_buffer_printf(out, err, "# +expiry-time=%s\n", text);
-}
-
 static int export_nfd(const struct nfd_options *r, struct ocv_error *err)
 {
     ocv_auto_buffer out;
@@ -83,9 +70,16 @@ static int export_nfd(const struct nfd_options *r, struct ocv_error *err)
     OCV_TRY(cli_load(r->cli, err));
     OCV_TRY(cli_profile(r->cli, err));
     OCV_TRY(ocv_profile_class(r->cli->profile, class, err));
-    int status = put_expiry(&out, r->expires_ms, err);
-    if (status == OCV_OK)
-        status = ocv_buffer_printf(&out, err, PREFIX "class=%s\n", class);
+    if (r->expires_ms > 0) {
+        char text[32];
+        struct tm tm;
+        time_t when = time(NULL) + (time_t)(r->expires_ms / 1000);
+        if (!gmtime_r(&when, &tm) || tm.tm_year > 8000 ||
+            !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
+            return ocv_error_set(err, OCV_ERR_INVALID, "--expires: too long");
+        OCV_TRY(ocv_buffer_printf(&out, err, "# +expiry-time=%s\n", text));
+    }
+    int status = ocv_buffer_printf(&out, err, PREFIX "class=%s\n", class);
     if (status == OCV_OK)
         status = ocv_slurm_properties(r->cli->profile, put_property, &out, err);
     if (status == OCV_ERR_DATA)

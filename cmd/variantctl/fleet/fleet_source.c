@@ -79,17 +79,6 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int read_member(struct fleet_source *s, const char *dir, const char *file,
-                       struct ocv_error *err)
-{
-    char path[4096], name[256];
-    int n = snprintf(path, sizeof(path), "%s/%s", dir, file);
-    if (n < 0 || (size_t)n >= sizeof(path))
-        return ocv_error_set(err, OCV_ERR_INVALID, "%s: the name is too long", dir);
-    snprintf(name, sizeof(name), "%.*s", (int)strlen(file) - 5, file);
-    return read_file(s, path, name, err);
-}
-
 static int read_directory(struct fleet_source *s, const char *dir, struct ocv_error *err)
 {
     struct dirent **names = NULL;
@@ -99,8 +88,14 @@ static int read_directory(struct fleet_source *s, const char *dir, struct ocv_er
     if (n == 0)
         status = ocv_error_set(err, OCV_ERR_DATA, "%s has no profile (*.json)", dir);
     for (int i = 0; i < n; i++) {
-        if (status == OCV_OK)
-            status = read_member(s, dir, names[i]->d_name, err);
+        char path[4096], name[256];
+        const char *file = names[i]->d_name;
+        int len = snprintf(path, sizeof(path), "%s/%s", dir, file);
+        snprintf(name, sizeof(name), "%.*s", (int)strlen(file) - 5, file);
+        if (status == OCV_OK && (len < 0 || (size_t)len >= sizeof(path)))
+            status = ocv_error_set(err, OCV_ERR_INVALID, "%s: the name is too long", dir);
+        else if (status == OCV_OK)
+            status = read_file(s, path, name, err);
         free(names[i]);
     }
     free(names);

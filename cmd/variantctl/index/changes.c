@@ -146,20 +146,6 @@ static json_t *compare_annotations(const struct ocv_buffer *old, const struct oc
     return out;
 }
 
-/* True if common entries changed their order, which matters to clients that take the first fitting
- * one. */
-static bool is_reordered(const struct ocv_index *old, const struct ocv_index *new)
-{
-    size_t last = 0;
-    for (size_t i = 0; i < ocv_index_count(old); i++) {
-        const struct ocv_entry *b = find_entry(new, ocv_index_entry(old, i), false);
-        if (b && b->position < last)
-            return true;
-        last = b ? b->position : last;
-    }
-    return false;
-}
-
 json_t *changes_between(const struct changes_side *old, const struct changes_side *new)
 {
     json_t *entries = json_array();
@@ -176,11 +162,18 @@ json_t *changes_between(const struct changes_side *old, const struct changes_sid
         if (!find_entry(old->index, ocv_index_entry(new->index, i), lone))
             json_array_append_new(entries,
                                   entry_json(new->index, ocv_index_entry(new->index, i), "added"));
+    /* True if common entries changed their order, which matters to clients that take the first
+     * fitting one. */
+    bool reordered = false;
+    for (size_t i = 0, last = 0; i < ocv_index_count(old->index) && !reordered; i++) {
+        const struct ocv_entry *b = find_entry(new->index, ocv_index_entry(old->index, i), false);
+        reordered = b && b->position < last;
+        last = b ? b->position : last;
+    }
     return json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:b}", "schema", "dev.ocivariant.diff/v1",
                      "old", old->digest, "new", new->digest, "equal",
                      !strcmp(old->digest, new->digest), "entries", entries, "annotations",
-                     compare_annotations(old->body, new->body), "reordered",
-                     is_reordered(old->index, new->index));
+                     compare_annotations(old->body, new->body), "reordered", reordered);
 }
 
 static void print_texts(const json_t *list, char sign, FILE *out)

@@ -54,31 +54,7 @@ static const struct cli_command command = {
            "  variantctl index create --from app.yaml\n"
            "  variantctl index create --dry-run --from-tags '1.0-*' registry.example/app:2.0\n"};
 
-static int create_index(struct edit *e, const char *target, char **arguments,
-                        const struct ocv_edit_source *source, struct ocv_error *err)
-{
-    struct build *b = &e->build;
-    /* Options and arguments may add what the file lacks. */
-    bool whole = !*arguments && !e->defaults.n && !e->annotations.n && !e->tags && !b->derive;
-    b->from = e->from;
-    OCV_TRY(edit_items(e, arguments, err)); /* check usage before any request */
-    OCV_TRY(cli_load(b->cli, err));
-    if (source && whole)
-        OCV_TRY(build_review_source(b, source, err));
-    if (source && !b->options.has_layout)
-        b->options.layout = ocv_edit_source_layout(source, OCV_EDIT_HIDDEN);
-    b->derive = b->derive || (source && ocv_edit_source_derives(source));
-    OCV_TRY(build_begin(b, target, false, err));
-    if (source)
-        OCV_TRY(build_from_source(b, e->from, source, err));
-    OCV_TRY(edit_annotations(e, err));
-    if (e->tags)
-        OCV_TRY(build_from_tags(b, e->tags, e->rules, err));
-    OCV_TRY(build_read(b, err));
-    return build_finish(b, err);
-}
-
-static int create_from_arguments(struct edit *e, struct ocv_error *err)
+static int create_index(struct edit *e, struct ocv_error *err)
 {
     ocv_auto(ocv_edit_source) source = NULL;
     if (e->from)
@@ -104,7 +80,25 @@ static int create_from_arguments(struct edit *e, struct ocv_error *err)
         return ocv_error_set(err, OCV_ERR_INVALID,
                              "index create: give REPO:TAG or oci:DIR:TAG, and at least one "
                              "LABEL=REF");
-    return create_index(e, target, arguments, source, err);
+    struct build *b = &e->build;
+    /* Options and arguments may add what the file lacks. */
+    bool whole = !*arguments && !e->defaults.n && !e->annotations.n && !e->tags && !b->derive;
+    b->from = e->from;
+    OCV_TRY(edit_items(e, arguments, err)); /* check usage before any request */
+    OCV_TRY(cli_load(b->cli, err));
+    if (source && whole)
+        OCV_TRY(build_review_source(b, source, err));
+    if (source && !b->options.has_layout)
+        b->options.layout = ocv_edit_source_layout(source, OCV_EDIT_HIDDEN);
+    b->derive = b->derive || (source && ocv_edit_source_derives(source));
+    OCV_TRY(build_begin(b, target, false, err));
+    if (source)
+        OCV_TRY(build_from_source(b, e->from, source, err));
+    OCV_TRY(edit_annotations(e, err));
+    if (e->tags)
+        OCV_TRY(build_from_tags(b, e->tags, e->rules, err));
+    OCV_TRY(build_read(b, err));
+    return build_finish(b, err);
 }
 
 int cmd_index_create(struct cli *cli, int argc, char **argv)
@@ -113,7 +107,7 @@ int cmd_index_create(struct cli *cli, int argc, char **argv)
     struct edit e = {.build = {.cli = cli}};
     int code = cli_read(cli, &command, &e, argc, argv);
     if (code < 0)
-        code = create_from_arguments(&e, &err) < 0 ? cli_fail(cli, &err) : 0;
+        code = create_index(&e, &err) < 0 ? cli_fail(cli, &err) : 0;
     edit_free(&e);
     return code;
 }

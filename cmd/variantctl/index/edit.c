@@ -154,23 +154,13 @@ static const char *take_label(struct edit *e, const char *which)
     return NULL;
 }
 
-static bool has_property(const struct ocv_properties *set, struct ocv_property p)
-{
-    for (size_t i = 0; i < ocv_properties_count(set); i++) {
-        struct ocv_property q = ocv_properties_get(set, i);
-        if (!strcmp(p.ns, q.ns) && !strcmp(p.feature, q.feature) && !strcmp(p.value, q.value))
-            return true;
-    }
-    return false;
-}
-
 /* Those of `a` that `b` has not, as the end of a list. */
 static int append_without(const struct ocv_properties *a, const struct ocv_properties *b,
                           struct ocv_buffer *out, struct ocv_error *err)
 {
     for (size_t i = 0; i < ocv_properties_count(a); i++) {
         struct ocv_property p = ocv_properties_get(a, i);
-        if (!has_property(b, p))
+        if (!edit_has_property(b, p))
             OCV_TRY(ocv_buffer_printf(out, err, "%s%s :: %s :: %s", out->len ? ", " : "", p.ns,
                                       p.feature, p.value));
     }
@@ -190,7 +180,7 @@ static int change_properties(const struct edit *e, const char *label, bool add,
     OCV_TRY(ocv_edit_properties(e->build.document, label, &now, err));
     for (size_t i = 0; !add && i < ocv_properties_count(given); i++) {
         struct ocv_property p = ocv_properties_get(given, i);
-        if (!has_property(now, p))
+        if (!edit_has_property(now, p))
             return ocv_error_set(err, OCV_ERR_DATA, "it has no %s :: %s :: %s", p.ns, p.feature,
                                  p.value);
     }

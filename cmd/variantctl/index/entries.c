@@ -128,14 +128,6 @@ static int list_job(struct build *b, const struct item *item, struct index_image
     return add_entry(b, item, job, listed, config, err);
 }
 
-static bool has_item(const struct build *b, const char *label)
-{
-    for (size_t i = 0; i < b->n_items; i++)
-        if (b->items[i].label && !strcmp(b->items[i].label, label))
-            return true;
-    return false;
-}
-
 /* Add the entry for drivers that cannot compile the image's PTX; takes over `base`. */
 static int add_base(struct build *b, const struct item *item, size_t first,
                     const struct ocv_descriptor *descriptor, const struct ocv_entry *listed,
@@ -147,7 +139,10 @@ static int add_base(struct build *b, const struct item *item, size_t first,
     size_t image = b->jobs[first].image;
     int n = snprintf(label, sizeof(label), "%s" OCV_TOOLKIT_MINOR_LABEL, item->label);
     bool valid = n > 0 && (size_t)n < sizeof(label) && ocv_label_valid(label, (size_t)n);
-    if (b->relabel || !valid || has_item(b, label)) {
+    bool taken = false;
+    for (size_t i = 0; i < b->n_items; i++)
+        taken = taken || (b->items[i].label && !strcmp(b->items[i].label, label));
+    if (b->relabel || !valid || taken) {
         cli_warn(b->cli, "%s is left without its entry %s for older drivers: %s", item->label,
                  label,
                  b->relabel ? "with --relabel it would be another image"

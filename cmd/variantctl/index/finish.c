@@ -30,17 +30,7 @@ static bool to_copy(const struct build *b, const struct index_image *job)
     return job->relabelled_from[0] || !place_holds(&b->to, &b->images[job->image]);
 }
 
-/* Is it the image of an earlier job, too? Two entries may name one. */
-static bool is_again(const struct build *b, size_t job)
-{
-    for (size_t i = 0; i < job; i++)
-        if (to_copy(b, &b->jobs[i]) &&
-            !strcmp(b->jobs[i].child.descriptor.digest, b->jobs[job].child.descriptor.digest))
-            return true;
-    return false;
-}
-
-static bool has_property(const struct ocv_properties *set, struct ocv_property p)
+bool edit_has_property(const struct ocv_properties *set, struct ocv_property p)
 {
     for (size_t i = 0; set && i < ocv_properties_count(set); i++) {
         struct ocv_property q = ocv_properties_get(set, i);
@@ -54,7 +44,7 @@ static bool is_assumed(const struct build *b, const struct ocv_entry *e, struct 
 {
     for (size_t i = 0; e->label && i < b->n_items; i++)
         if (b->items[i].label && !strcmp(b->items[i].label, e->label) &&
-            has_property(b->items[i].assumed, p))
+            edit_has_property(b->items[i].assumed, p))
             return true;
     return false;
 }
@@ -103,7 +93,7 @@ static void print_assumed(const struct build *b)
                 b->to.name, b->to.tag, first->label);
         for (size_t i = 0; i < ocv_properties_count(first->properties); i++) {
             struct ocv_property p = ocv_properties_get(first->properties, i);
-            if (!has_property(first->assumed, p))
+            if (!edit_has_property(first->assumed, p))
                 fprintf(stderr, "%s :: %s :: %s,", p.ns, p.feature, p.value);
         }
         struct ocv_property p = ocv_properties_get(first->assumed, 0);
@@ -132,11 +122,15 @@ static void print_plan(const struct build *b, const struct ocv_index *index)
                    is_assumed(b, e, p) ? "  (assumed)" : "");
         }
     }
-    for (size_t i = 0; i < b->n_jobs; i++)
-        if (to_copy(b, &b->jobs[i]) && !is_again(b, i)) {
-            bytes += child_bytes(&b->jobs[i].child);
-            n++;
-        }
+    for (size_t i = 0; i < b->n_jobs; i++) {
+        const struct index_image *job = &b->jobs[i];
+        bool counts = to_copy(b, job);
+        for (size_t k = 0; k < i && counts; k++) /* two entries may name one image */
+            counts = !to_copy(b, &b->jobs[k]) ||
+                     strcmp(b->jobs[k].child.descriptor.digest, job->child.descriptor.digest) != 0;
+        bytes += counts ? child_bytes(&job->child) : 0;
+        n += counts;
+    }
     printf("to copy: %zu manifest%s with %s, except what is there already or can be mounted\n", n,
            n == 1 ? "" : "s", format_bytes(bytes, text));
 }

@@ -95,23 +95,20 @@ static int rank_label(struct build *b, size_t job, const char *toolkit, struct o
     return ocv_edit_annotate(b->document, label, NULL, NULL, set, err);
 }
 
-/* Accelerators without an order are refused later: a list would seem to be one. */
-static bool lacks_order(const struct build *b, const struct ocv_index *index)
-{
-    const char *const *names;
-    size_t n = ocv_index_namespaces(index, &names, NULL), accelerators = 0;
-    for (size_t i = 0; i < n; i++)
-        accelerators += !ocv_vocabulary_is_cpu(names[i]);
-    return accelerators > 1 && ocv_edit_namespaces_derived(b->document);
-}
-
 int build_rank(struct build *b, const struct ocv_index *index, const struct ocv_buffer *bytes,
                bool *ranked, struct ocv_error *err)
 {
     ocv_auto_buffer order;
     ocv_buffer_init(&order, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    const char *const *names;
+    size_t n = ocv_index_namespaces(index, &names, NULL), accelerators = 0;
     *ranked = false;
-    if (!b->derive || b->relabel || lacks_order(b, index)) /* relabelled images hold their own */
+    if (!b->derive || b->relabel) /* relabelled images hold their own */
+        return OCV_OK;
+    /* Accelerators without an order are refused later: a list would seem to be one. */
+    for (size_t i = 0; i < n; i++)
+        accelerators += !ocv_vocabulary_is_cpu(names[i]);
+    if (accelerators > 1 && ocv_edit_namespaces_derived(b->document))
         return OCV_OK;
     OCV_TRY(find_ties(b, bytes, ranked, err));
     if (*ranked)

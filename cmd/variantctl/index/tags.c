@@ -57,29 +57,24 @@ struct skipped_tags {
     const char *first;
 };
 
-/* Not worth a message: the tag being written, and tags that an argument names. */
-static bool is_expected(const struct skipped_tags *t, const char *tag)
-{
-    const struct build *b = t->build;
-    const char *name = t->reference->name;
-    bool found = b->to.reference && !strcmp(b->to.reference->name, name) && !strcmp(b->to.tag, tag);
-    for (size_t i = 0; i < b->n_items && !found; i++) {
-        ocv_auto(ocv_reference) r = NULL;
-        found = ocv_reference_parse(b->items[i].reference, &r, NULL) == OCV_OK && !r->digest &&
-                !strcmp(r->name, name) && !strcmp(r->tag, tag);
-    }
-    return found;
-}
-
 static void report_skipped(struct skipped_tags *t, const struct ocv_tag *tag, const char *reason)
 {
-    const char *text = ocv_tag_text(tag);
-    if (is_expected(t, text))
+    const struct build *b = t->build;
+    const char *text = ocv_tag_text(tag), *name = t->reference->name;
+    /* Not worth a message: the tag being written, and tags that an argument names. */
+    bool expected =
+        b->to.reference && !strcmp(b->to.reference->name, name) && !strcmp(b->to.tag, text);
+    for (size_t i = 0; i < b->n_items && !expected; i++) {
+        ocv_auto(ocv_reference) r = NULL;
+        expected = ocv_reference_parse(b->items[i].reference, &r, NULL) == OCV_OK && !r->digest &&
+                   !strcmp(r->name, name) && !strcmp(r->tag, text);
+    }
+    if (expected)
         return;
     if (t->n < TOLD_MAX)
-        cli_warn(t->build->cli, "%s is left out: %s", text, reason);
+        cli_warn(b->cli, "%s is left out: %s", text, reason);
     else
-        cli_log(t->build->cli, "%s is left out: %s", text, reason);
+        cli_log(b->cli, "%s is left out: %s", text, reason);
     t->first = t->n++ ? t->first : text;
 }
 

@@ -45,30 +45,22 @@ static int write_fixed(struct cli *cli, const struct lint_source *s, const char 
     return OCV_OK;
 }
 
-static const struct ocv_lint_child *child_of(const struct lint_source *s,
-                                             const struct ocv_index *before, const char *digest)
-{
-    for (size_t i = 0; i < s->n_children && i < ocv_index_count(before); i++)
-        if (!strcmp(ocv_index_entry(before, i)->digest, digest))
-            return &s->children[i];
-    return NULL;
-}
-
 /* Check the corrected index from now on: its entries may have moved, the images are the same. */
-static int take_fixed(struct lint_source *s, struct ocv_error *err)
+static int take_fixed(struct lint_source *s, const struct ocv_index *before,
+                      const struct ocv_index *after, struct ocv_error *err)
 {
-    ocv_auto(ocv_index) before = NULL;
-    ocv_auto(ocv_index) after = NULL;
-    OCV_TRY(ocv_index_parse(s->input.bytes, s->input.len, s->input.media_type, &before, err));
-    OCV_TRY(ocv_index_parse(s->fixed.data, s->fixed.len, NULL, &after, err));
-    size_t n = ocv_index_count(after);
+    size_t n = ocv_index_count(after), was = ocv_index_count(before);
     s->fixed_children = calloc(n + 1, sizeof(*s->fixed_children));
     if (!s->fixed_children)
         return ocv_error_nomem(err);
     for (size_t i = 0; i < n; i++) {
-        const struct ocv_lint_child *child = child_of(s, before, ocv_index_entry(after, i)->digest);
-        if (child)
-            s->fixed_children[i] = *child;
+        const char *digest = ocv_index_entry(after, i)->digest;
+        size_t k = 0;
+        while (k < s->n_children && k < was &&
+               strcmp(ocv_index_entry(before, k)->digest, digest) != 0)
+            k++;
+        if (k < s->n_children && k < was)
+            s->fixed_children[i] = s->children[k];
     }
     s->input.children = s->n_children ? s->fixed_children : NULL;
     s->input.n_children = s->n_children ? n : 0;
@@ -91,22 +83,6 @@ static void report_moves(const struct lint_request *r, const struct lint_source 
     }
     if (moved->len && !r->change_default)
         fprintf(stderr, "hint: --change-default corrects platforms and order anyway\n");
-}
-
-/* --dry-run: what would be another index, as `index diff` tells it. */
-static int report_changes(const struct lint_source *s, struct ocv_error *err)
-{
-    ocv_auto(ocv_index) before = NULL;
-    ocv_auto(ocv_index) after = NULL;
-    const struct ocv_buffer body = {.data = (char *)(uintptr_t)s->input.bytes, .len = s->input.len};
-    OCV_TRY(ocv_index_parse(s->input.bytes, s->input.len, s->input.media_type, &before, err));
-    OCV_TRY(ocv_index_parse(s->fixed.data, s->fixed.len, NULL, &after, err));
-    const struct changes_side old = {before, &body, ocv_index_digest(before)},
-                              new = {after, &s->fixed, ocv_index_digest(after)};
-    ocv_auto_json *changes = changes_between(&old, &new);
-    if (changes)
-        changes_print(changes, stderr);
-    return OCV_OK;
 }
 
 int lint_fix(const struct lint_request *r, struct lint_source *s, struct ocv_error *err)
@@ -133,5 +109,18 @@ int lint_fix(const struct lint_request *r, struct lint_source *s, struct ocv_err
         fprintf(stderr, "%s: %s %.*s\n", s->name, r->dry_run ? "would fix" : "fixed", (int)n, line);
         line += n + (line[n] == '\n');
     }
-    return r->dry_run ? report_changes(s, err) : take_fixed(s, err);
+    ocv_auto(ocv_index) before = NULL;
+    ocv_auto(ocv_index) after = NULL;
+    OCV_TRY(ocv_index_parse(s->input.bytes, s->input.len, s->input.media_type, &before, err));
+    OCV_TRY(ocv_index_parse(s->fixed.data, s->fixed.len, NULL, &after, err));
+    if (!r->dry_run)
+        return take_fixed(s, before, after, err);
+    /* What would be another index, as `index diff` tells it. */
+    const struct ocv_buffer body = {.data = (char *)(uintptr_t)s->input.bytes, .len = s->input.len};
+    const struct changes_side old = {before, &body, ocv_index_digest(before)},
+                              new = {after, &s->fixed, ocv_index_digest(after)};
+    ocv_auto_json *between = changes_between(&old, &new);
+    if (between)
+        changes_print(between, stderr);
+    return OCV_OK;
 }

@@ -259,12 +259,6 @@ static bool too_large(struct cli *cli, struct lint_source *s, const struct ocv_e
     return true;
 }
 
-static bool has_tag(const char *text)
-{
-    const char *slash = strrchr(text, '/');
-    return strpbrk(slash ? slash : text, ":@") != NULL;
-}
-
 int lint_source_image(struct cli *cli, const char *text, const struct lint_options *options,
                       struct lint_source *s, struct ocv_error *err)
 {
@@ -279,7 +273,9 @@ int lint_source_image(struct cli *cli, const char *text, const struct lint_optio
     if (status < 0) {
         if (too_large(cli, s, &local))
             return OCV_OK;
-        if (status == OCV_ERR_NOT_FOUND && s->image.reference && !has_tag(text) && !local.hint[0])
+        const char *slash = strrchr(text, '/');
+        bool tagged = strpbrk(slash ? slash : text, ":@") != NULL;
+        if (status == OCV_ERR_NOT_FOUND && s->image.reference && !tagged && !local.hint[0])
             ocv_error_hint(&local,
                            "no tag given, latest assumed: name a tag; 'variantctl tags plan "
                            "%.200s' lists them",

@@ -72,27 +72,6 @@ static int ask_referrers(struct place *place, const char *digest, struct lint_so
     return found ? add_signature(s, digest, err) : OCV_OK;
 }
 
-/* Children's signatures are read only if the index itself is signed. */
-static int read_signatures(struct cli *cli, struct lint_source *s, struct ocv_error *err)
-{
-    struct place place = {.cli = cli,
-                          .reference = s->image.reference,
-                          .layout = s->image.layout,
-                          .dir = s->image.layout ? s->name : NULL,
-                          .name = s->name};
-    bool is_signed = false;
-    const char *top = ocv_index_digest(s->image.index);
-    OCV_TRY(ask_referrers(&place, top, s, err));
-    for (size_t i = 0; i < s->n_signatures; i++)
-        is_signed = is_signed || !strcmp(s->signatures[i], top);
-    for (size_t i = 0; is_signed && i < ocv_index_count(s->image.index); i++) {
-        const struct ocv_entry *entry = ocv_index_entry(s->image.index, i);
-        if (entry->code == OCV_REJECT_NONE)
-            OCV_TRY(ask_referrers(&place, entry->digest, s, err));
-    }
-    return OCV_OK;
-}
-
 struct layout_walk {
     const struct lint_options *options;
     struct lint_source *source;
@@ -200,7 +179,23 @@ int lint_source_tags(struct cli *cli, const struct lint_options *options, struct
     struct layout_walk walk = {options, s, err};
     OCV_TRY(s->image.layout ? ocv_layout_list(s->image.layout, on_layout_tag, &walk, err)
                             : read_registry(cli, options, s, err));
-    OCV_TRY(read_signatures(cli, s, err));
+    /* Children's signatures are read only if the index itself is signed. */
+    struct place place = {.cli = cli,
+                          .reference = s->image.reference,
+                          .layout = s->image.layout,
+                          .dir = s->image.layout ? s->name : NULL,
+                          .name = s->name};
+    bool is_signed = false;
+    const char *top = ocv_index_digest(s->image.index);
+    OCV_TRY(ask_referrers(&place, top, s, err));
+    for (size_t i = 0; i < s->n_signatures; i++)
+        is_signed = is_signed || !strcmp(s->signatures[i], top);
+    for (size_t i = 0; is_signed && i < ocv_index_count(s->image.index); i++) {
+        const struct ocv_entry *entry = ocv_index_entry(s->image.index, i);
+        if (entry->code == OCV_REJECT_NONE)
+            OCV_TRY(ask_referrers(&place, entry->digest, s, err));
+    }
+
     s->input.tags = s->tags;
     s->input.n_tags = s->n_tags;
     s->input.signatures = (const char *const *)s->signatures;

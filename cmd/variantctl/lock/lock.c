@@ -88,19 +88,6 @@ static const struct cli_command command = {
            "  variantctl lock --check app.lock\n"
            "  variantctl lock --profile h100 --require nvidia oci:images:app\n"};
 
-static json_t *matched_json(const struct image *image, const struct ocv_decision *decision,
-                            const struct ocv_entry *entry)
-{
-    uint32_t ids[OCV_ENTRY_PROPERTIES_MAX];
-    json_t *list = json_array();
-    size_t n = ocv_decision_matched(decision, entry, ids, OCV_ENTRY_PROPERTIES_MAX);
-    for (size_t i = 0; list && i < n && i < OCV_ENTRY_PROPERTIES_MAX; i++) {
-        struct ocv_property p = ocv_index_property(image->index, ids[i]);
-        json_array_append_new(list, json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value));
-    }
-    return list;
-}
-
 static int lock_for(struct cli *cli, struct image *image, const struct named_profile *machine,
                     json_t *profiles, struct ocv_error *err)
 {
@@ -117,10 +104,16 @@ static int lock_for(struct cli *cli, struct image *image, const struct named_pro
         ocv_error_prefix(err, "%s", machine->name);
         return status;
     }
-    json_t *choice =
-        json_pack("{s:s?, s:s, s:s, s:I, s:o}", "label", entry->label, "digest", entry->digest,
-                  "mediaType", entry->media_type, "size", (json_int_t)entry->size, "properties",
-                  matched_json(image, decision, entry));
+    uint32_t ids[OCV_ENTRY_PROPERTIES_MAX];
+    json_t *matched = json_array();
+    size_t n = ocv_decision_matched(decision, entry, ids, OCV_ENTRY_PROPERTIES_MAX);
+    for (size_t i = 0; matched && i < n && i < OCV_ENTRY_PROPERTIES_MAX; i++) {
+        struct ocv_property p = ocv_index_property(image->index, ids[i]);
+        json_array_append_new(matched, json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value));
+    }
+    json_t *choice = json_pack("{s:s?, s:s, s:s, s:I, s:o}", "label", entry->label, "digest",
+                               entry->digest, "mediaType", entry->media_type, "size",
+                               (json_int_t)entry->size, "properties", matched);
     if (!choice || json_object_set_new(profiles, machine->name, choice) < 0)
         return ocv_error_nomem(err);
     if (machine->source && json_object_set_new(choice, "source", json_string(machine->source)) < 0)
@@ -128,18 +121,6 @@ static int lock_for(struct cli *cli, struct image *image, const struct named_pro
     const char *tag = image_tag(image, entry);
     return tag && json_object_set_new(choice, "tag", json_string(tag)) < 0 ? ocv_error_nomem(err)
                                                                            : OCV_OK;
-}
-
-static bool is_there(const json_t *images, const char *name)
-{
-    size_t i;
-    json_t *image;
-    json_array_foreach(images, i, image)
-    {
-        if (strcmp(ocv_json_text(image, "reference"), name) == 0)
-            return true;
-    }
-    return false;
 }
 
 /* For a set made by tag rules: the rules' family, and every tag with its digest, because the choice
@@ -172,8 +153,9 @@ static int lock_image(struct cli *cli, const struct lock_options *r, const char 
         lock_name(image.reference, name, sizeof(name));
     else /* an image in a layout */
         snprintf(name, sizeof(name), "%s", image.text);
-    if (is_there(images, name))
-        return OCV_OK;
+    for (size_t i = 0; i < json_array_size(images); i++)
+        if (strcmp(ocv_json_text(json_array_get(images, i), "reference"), name) == 0)
+            return OCV_OK;
     ocv_auto_json *profiles = json_object();
     for (size_t i = 0; i < r->machines.n; i++)
         OCV_TRY(lock_for(cli, &image, &r->machines.list[i], profiles, err));

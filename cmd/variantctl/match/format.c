@@ -57,23 +57,6 @@ static int put_entry(const struct match_request *r, const struct match_result *m
     return ocv_buffer_append(out, "\n", 1, err);
 }
 
-/* Entries of a role, in the order of their first members. */
-static int put_role(const struct match_request *r, const struct match_result *m, size_t role,
-                    struct ocv_buffer *out, struct ocv_error *err)
-{
-    ocv_auto_free bool *done = calloc(ocv_index_count(m->image.index) + 1, sizeof(*done));
-    if (!done)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < ocv_placement_count(m->placement); i++) {
-        struct ocv_member member = ocv_placement_member(m->placement, i);
-        if (member.role != role || done[member.entry->position])
-            continue;
-        done[member.entry->position] = true;
-        OCV_TRY(put_entry(r, m, role, member.entry, out, err));
-    }
-    return OCV_OK;
-}
-
 static int put_lack(const struct match_request *r, const struct match_result *m,
                     const struct ocv_lack *lack, struct ocv_buffer *out, struct ocv_error *err)
 {
@@ -108,8 +91,20 @@ int match_format_text(const struct match_request *r, const struct match_result *
     if (m->skipped)
         OCV_TRY(ocv_buffer_printf(out, err, ", %zu bad ones left out", m->skipped));
     OCV_TRY(ocv_buffer_printf(out, err, "\nPolicy  %s\n", match_policy_name(r->policy)));
-    for (size_t i = 0; i < roles; i++)
-        OCV_TRY(put_role(r, m, i, out, err));
+    ocv_auto_free bool *done = calloc(ocv_index_count(m->image.index) + 1, sizeof(*done));
+    if (!done)
+        return ocv_error_nomem(err);
+    for (size_t role = 0; role < roles; role++) {
+        memset(done, 0, ocv_index_count(m->image.index) * sizeof(*done));
+        for (size_t i = 0; i < ocv_placement_count(p); i++) {
+            /* entries of the role, in the order of their first members */
+            struct ocv_member member = ocv_placement_member(p, i);
+            if (member.role != role || done[member.entry->position])
+                continue;
+            done[member.entry->position] = true;
+            OCV_TRY(put_entry(r, m, role, member.entry, out, err));
+        }
+    }
     for (size_t i = 0; i < lacks; i++) {
         struct ocv_lack lack = ocv_placement_lack(p, i);
         OCV_TRY(put_lack(r, m, &lack, out, err));

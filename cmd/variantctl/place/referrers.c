@@ -145,19 +145,6 @@ int list_referrers(struct place *place, const char *digest, bool *api, json_t *o
     return ask_tag(place, digest, out, err); /* pushed before the registry had the API */
 }
 
-static bool has_digest(const json_t *list, const char *digest)
-{
-    size_t i;
-    json_t *entry;
-    json_array_foreach((json_t *)list, i, entry)
-    {
-        const char *text = ocv_json_text(entry, "digest");
-        if (text && !strcmp(text, digest))
-            return true;
-    }
-    return false;
-}
-
 /* Without the API, the list is a document under a tag, and the client adds to it. */
 static int add_to_tag(struct place *to, const char *digest, const json_t *added,
                       struct ocv_error *err)
@@ -173,7 +160,12 @@ static int add_to_tag(struct place *to, const char *digest, const json_t *added,
     json_array_foreach((json_t *)added, i, entry)
     {
         const char *text = ocv_json_text(entry, "digest");
-        if (text && !has_digest(list, text))
+        bool there = !text;
+        for (size_t k = 0; k < json_array_size(list) && !there; k++) {
+            const char *other = ocv_json_text(json_array_get(list, k), "digest");
+            there = other && !strcmp(other, text);
+        }
+        if (!there)
             json_array_append(list, entry);
     }
     ocv_auto_json *root = json_pack("{s:i, s:s, s:O}", "schemaVersion", 2, "mediaType",

@@ -60,29 +60,6 @@ static bool is_mentioned(const struct probe_table *table, const char *sentence)
     return strstr(table->out->data, node) != NULL;
 }
 
-/* Devices without a provider. */
-static void put_rest(struct probe_table *table, const json_t *profile)
-{
-    const json_t *others = json_object_get(profile, "other_devices");
-    json_int_t broken = json_integer_value(json_object_get(profile, "broken_devices"));
-    char text[256];
-    size_t denied = 0;
-    if (json_array_size(others)) {
-        table_line(table, "other", "no provider knows these:");
-        table_devices(table, others, NULL);
-    }
-    if (broken) {
-        snprintf(text, sizeof(text), "%lld PCI device%s could not be read and %s left out",
-                 (long long)broken, broken == 1 ? "" : "s", broken == 1 ? "is" : "are");
-        table_line(table, "unreadable", text);
-    }
-    if (*table_text(profile, "pci_error"))
-        table_line(table, "unreadable", table_text(profile, "pci_error"));
-    for (size_t i = 0; probe_access(table->options->sysroot, i, text, sizeof(text)); i++)
-        if (*text && !is_mentioned(table, text))
-            table_line(table, denied++ ? "" : "access", text);
-}
-
 int probe_table(const struct ocv_buffer *profile, const struct probe_table_options *options,
                 struct ocv_buffer *out, struct ocv_error *err)
 {
@@ -110,6 +87,23 @@ int probe_table(const struct ocv_buffer *profile, const struct probe_table_optio
     }
     if (!devices)
         table_line(&table, "accelerators", "none found");
-    put_rest(&table, json);
+    /* Devices without a provider. */
+    const json_t *others = json_object_get(json, "other_devices");
+    json_int_t broken = json_integer_value(json_object_get(json, "broken_devices"));
+    size_t denied = 0;
+    if (json_array_size(others)) {
+        table_line(&table, "other", "no provider knows these:");
+        table_devices(&table, others, NULL);
+    }
+    if (broken) {
+        snprintf(text, sizeof(text), "%lld PCI device%s could not be read and %s left out",
+                 (long long)broken, broken == 1 ? "" : "s", broken == 1 ? "is" : "are");
+        table_line(&table, "unreadable", text);
+    }
+    if (*table_text(json, "pci_error"))
+        table_line(&table, "unreadable", table_text(json, "pci_error"));
+    for (size_t i = 0; probe_access(options->sysroot, i, text, sizeof(text)); i++)
+        if (*text && !is_mentioned(&table, text))
+            table_line(&table, denied++ ? "" : "access", text);
     return table.status;
 }

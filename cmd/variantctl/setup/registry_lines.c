@@ -33,18 +33,6 @@ static const char *get_word(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-static bool is_meant(const json_t *hosts, const char *name)
-{
-    size_t i;
-    const json_t *host;
-    json_array_foreach(hosts, i, host)
-    {
-        if (strcmp(json_string_value(host), name) == 0)
-            return true;
-    }
-    return json_array_size(hosts) == 0;
-}
-
 /* The lines of one registry, for trusted or other clients. */
 static int registry_lines(const json_t *r, bool trusted, const char *prefix, bool *bad,
                           struct ocv_buffer *out, struct ocv_error *err)
@@ -104,7 +92,10 @@ int setup_reach_lines(const json_t *told, const char *engine, const json_t *host
     bool trusted = json_is_true(json_object_get(told, "trusted"));
     json_array_foreach(json_object_get(told, "registries"), i, r)
     {
-        if (is_meant(hosts, get_word(r, "name")))
+        bool meant = json_array_size(hosts) == 0;
+        for (size_t k = 0; k < json_array_size(hosts) && !meant; k++)
+            meant = strcmp(json_string_value(json_array_get(hosts, k)), get_word(r, "name")) == 0;
+        if (meant)
             OCV_TRY(engine ? engine_lines(told, r, engine, prefix, bad, out, err)
                            : registry_lines(r, trusted, prefix, bad, out, err));
     }

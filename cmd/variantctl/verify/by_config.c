@@ -59,32 +59,23 @@ static json_t *containerd_config(const struct image_checker *j, const struct loc
     return config;
 }
 
-static int check_json(const struct image_checker *j, const json_t *json,
-                      struct ocv_config_finding *out)
-{
-    ocv_auto(ocv_image_config) config = NULL;
-    ocv_auto_buffer text;
-    struct ocv_gpu_host host;
-    *out = (struct ocv_config_finding){.fit = OCV_CONFIG_NO_WORD};
-    ocv_buffer_init(&text, OCV_IMAGE_CONFIG_MAX);
-    OCV_TRY(ocv_json_append(json, JSON_COMPACT, &text, NULL));
-    OCV_TRY(ocv_image_config_parse(text.data, text.len, &config, NULL));
-    ocv_gpu_host_read(j->cli->profile, NULL, &host);
-    return ocv_config_check(config, &host, out, NULL);
-}
-
 bool image_check_config(const struct image_checker *j, const struct local_image *image,
                         const char **verdict, struct ocv_buffer *reason)
 {
     const char *policy = ocv_config_get(j->cli->config, "config_policy");
-    struct ocv_config_finding one;
+    struct ocv_config_finding one = {.fit = OCV_CONFIG_NO_WORD};
     struct ocv_gpu_host host;
     ocv_gpu_host_read(j->cli->profile, NULL, &host);
     if ((policy && !strcmp(policy, "off")) || image->index || !host.n)
         return false;
+    ocv_auto(ocv_image_config) config = NULL;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_IMAGE_CONFIG_MAX);
     ocv_auto_json *read = image->config ? NULL : containerd_config(j, image);
-    const json_t *config = image->config ? image->config : read;
-    bool checked = config && check_json(j, config, &one) == OCV_OK &&
+    const json_t *json = image->config ? image->config : read;
+    bool checked = json && ocv_json_append(json, JSON_COMPACT, &text, NULL) == OCV_OK &&
+                   ocv_image_config_parse(text.data, text.len, &config, NULL) == OCV_OK &&
+                   ocv_config_check(config, &host, &one, NULL) == OCV_OK &&
                    (one.fit == OCV_CONFIG_WARNING || one.fit == OCV_CONFIG_MISFIT);
     reason->len = checked ? 0 : reason->len;
     if (!checked || ocv_buffer_printf(reason, NULL, "%s", one.reason) < 0)

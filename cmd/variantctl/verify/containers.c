@@ -63,13 +63,6 @@ static json_t *read_spec(const char *path)
     return ocv_json_load_any(text.data, text.len, OCV_JSON_VALUES_MAX, 0, NULL);
 }
 
-static void add_text(json_t *list, const char *before, const char *text)
-{
-    char line[600];
-    if (text && snprintf(line, sizeof(line), "%s%s", before, text) < (int)sizeof(line))
-        json_array_append_new(list, json_string(line));
-}
-
 /* "A,B": the device ids of a request, or of the first N devices if it has a number, or "all". */
 static void write_ids(const json_t *request, struct ocv_buffer *out)
 {
@@ -117,8 +110,11 @@ static json_t *spec_of_docker(const json_t *container, bool *asked)
             json_object_set_new(cdi, key, json_string(ids.data));
         else if (ids.len && !*asked)
             *asked = json_array_clear(env) == 0; /* then the image's variables do not count */
-        if (ids.len && *asked && !json_object_get(cdi, key))
-            add_text(env, OCV_REQUIREMENT_DEVICES "=", ids.data);
+        char line[600];
+        if (ids.len && *asked && !json_object_get(cdi, key) &&
+            snprintf(line, sizeof(line), OCV_REQUIREMENT_DEVICES "=%s", ids.data) <
+                (int)sizeof(line))
+            json_array_append_new(env, json_string(line));
     }
     return json_pack("{s:o, s:o, s:{s:o}}", "annotations", cdi, "mounts", mounts, "process", "env",
                      env);

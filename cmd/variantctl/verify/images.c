@@ -46,30 +46,25 @@ static const struct cli_command command = {
            "  variantctl images --from oci:images\n"
            "  variantctl images --json --profile h100.json --from oci:images\n"};
 
-static const char *why_of(const struct image_result *checked)
-{
-    const char *label = checked->known.said.label, *properties = checked->known.said.properties;
-    if (checked->reason && *checked->reason)
-        return checked->reason;
-    if (properties && *properties)
-        return properties;
-    return label && strcmp(label, "null") != 0 ? "the best of its index" : "needs nothing special";
-}
-
 static int add_image(void *data, const struct local_image *image)
 {
     struct image_report *l = data;
     struct image_result checked;
+    const struct known_image *k = &checked.known;
     image_check(&l->checker, image, &checked);
     l->n++;
-    l->unrecorded += strcmp(checked.verdict, "none") == 0 && !checked.known.by;
+    l->unrecorded += strcmp(checked.verdict, "none") == 0 && !k->by;
+    const char *label = k->said.label, *properties = k->said.properties;
+    const char *why = checked.reason && *checked.reason     ? checked.reason
+                      : properties && *properties           ? properties
+                      : label && strcmp(label, "null") != 0 ? "the best of its index"
+                                                            : "needs nothing special";
     int status = OCV_OK;
     if (strcmp(checked.verdict, "none") != 0 &&
         json_array_append_new(
             l->images, json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s, s:s?}", "where", image->where,
-                                 "image", image->name, "digest", checked.known.digest, "label",
-                                 checked.known.said.label, "verdict", checked.verdict, "why",
-                                 why_of(&checked), "do", checked.remedy)) < 0)
+                                 "image", image->name, "digest", k->digest, "label", label,
+                                 "verdict", checked.verdict, "why", why, "do", checked.remedy)) < 0)
         status = OCV_ERR_NOMEM;
     image_result_free(&checked);
     return status;
@@ -142,16 +137,6 @@ static int format_text(const struct image_report *l, struct ocv_buffer *out, str
     return ocv_buffer_append(out, "\n", 1, err);
 }
 
-static int format_json(const struct image_report *l, struct ocv_buffer *out, struct ocv_error *err)
-{
-    ocv_auto_json *root = json_pack("{s:s, s:O, s:O}", "schema", "dev.ocivariant.images/v1",
-                                    "images", l->images, "notLookedAt", l->missed);
-    if (!root)
-        return ocv_error_nomem(err);
-    OCV_TRY(ocv_json_append(root, JSON_INDENT(2), out, err));
-    return ocv_buffer_append(out, "\n", 1, err);
-}
-
 static int list_images(struct image_report *l, struct cli *cli, struct ocv_error *err)
 {
     ocv_auto_buffer out;
@@ -174,7 +159,14 @@ static int list_images(struct image_report *l, struct cli *cli, struct ocv_error
         if (status < 0)
             OCV_TRY(add_missed(l, where, &why));
     }
-    OCV_TRY(l->json ? format_json(l, &out, err) : format_text(l, &out, err));
+    if (l->json) {
+        ocv_auto_json *root = json_pack("{s:s, s:O, s:O}", "schema", "dev.ocivariant.images/v1",
+                                        "images", l->images, "notLookedAt", l->missed);
+        OCV_TRY(root ? ocv_json_append(root, JSON_INDENT(2), &out, err) : ocv_error_nomem(err));
+        OCV_TRY(ocv_buffer_append(&out, "\n", 1, err));
+    } else {
+        OCV_TRY(format_text(l, &out, err));
+    }
     /* Names and labels are untrusted; only our own newlines may end a line. */
     for (char *line = out.data, *end; line && *line && !l->json; line = end ? end + 1 : NULL) {
         end = strchr(line, '\n');

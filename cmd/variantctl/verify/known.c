@@ -160,26 +160,23 @@ bool known_none_fits(const char *records, const struct known_image *k,
     return none;
 }
 
-/* The reference for variantd: REPOSITORY:TAG, or REPOSITORY@DIGEST without a tag. */
-static bool write_reference(const struct known_image *k, const char *name, char out[REFERENCE_MAX])
-{
-    ocv_auto(ocv_reference) reference = NULL;
-    const char *tag = NULL;
-    if (name && ocv_reference_parse(name, &reference, NULL) == OCV_OK &&
-        strcmp(reference->name, k->repository) == 0)
-        tag = reference->tag;
-    int n = snprintf(out, REFERENCE_MAX, "%s%s%s", k->repository, tag ? ":" : "@",
-                     tag ? tag : k->digest);
-    return n > 0 && n < (int)REFERENCE_MAX;
-}
-
 const char *known_ask(const struct ocv_config *config, struct known_image *k,
                       const struct local_image *image, struct ocv_buffer *reason, bool *answers)
 {
     char reference[REFERENCE_MAX];
     struct ocv_verdict_answer said;
     const char *path = ocv_config_get(config, "socket");
-    if (!k->repository || !k->digest || !write_reference(k, image->name, reference))
+    if (!k->repository || !k->digest)
+        return NULL;
+    /* REPOSITORY:TAG, or REPOSITORY@DIGEST without a tag */
+    ocv_auto(ocv_reference) named = NULL;
+    const char *tag = NULL;
+    if (image->name && ocv_reference_parse(image->name, &named, NULL) == OCV_OK &&
+        strcmp(named->name, k->repository) == 0)
+        tag = named->tag;
+    int n = snprintf(reference, REFERENCE_MAX, "%s%s%s", k->repository, tag ? ":" : "@",
+                     tag ? tag : k->digest);
+    if (n <= 0 || n >= (int)REFERENCE_MAX)
         return NULL;
     const struct ocv_verdict_question question = {
         .reference = reference, .digest = k->digest, .held = true, .given = image->given};

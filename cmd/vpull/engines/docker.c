@@ -159,20 +159,6 @@ static int tag_image(struct pull *pull, const struct endpoint *endpoint, struct 
     return engine_call(pull->cli, endpoint, &call, err);
 }
 
-/* On a remote engine, this machine's devices say nothing about that host. */
-static void warn_of_distance(struct pull *pull, const struct endpoint *endpoint)
-{
-    const char *host = strstr(endpoint->base, "://");
-    bool chosen_for_it = pull->cli->profile_file || pull->cli->unchecked;
-    if (endpoint->socket[0] || !host || chosen_for_it ||
-        pull->image.kind == OCV_DOCUMENT_MANIFEST || ocv_reference_host_is_loopback(host + 3))
-        return;
-    progress_warn(pull->progress, pull->cli->program,
-                  "docker runs on %s, and this build was chosen for the machine of vpull: run "
-                  "vpull there, or give that machine's profile (--profile FILE)",
-                  host + 3);
-}
-
 static int pull_docker(struct pull *pull, const char *argument, char *where, size_t size,
                        struct ocv_error *err)
 {
@@ -187,7 +173,15 @@ static int pull_docker(struct pull *pull, const char *argument, char *where, siz
             err->status = OCV_ERR_ENGINE;
         return err->status;
     }
-    warn_of_distance(pull, &endpoint);
+    /* On a remote engine, this machine's devices say nothing about that host. */
+    const char *host = strstr(endpoint.base, "://");
+    bool chosen_for_it = pull->cli->profile_file || pull->cli->unchecked;
+    if (!endpoint.socket[0] && host && !chosen_for_it &&
+        pull->image.kind != OCV_DOCUMENT_MANIFEST && !ocv_reference_host_is_loopback(host + 3))
+        progress_warn(pull->progress, pull->cli->program,
+                      "docker runs on %s, and this build was chosen for the machine of vpull: run "
+                      "vpull there, or give that machine's profile (--profile FILE)",
+                      host + 3);
     choose_version(pull->cli, &endpoint);
     if (!pull->image.reference)
         return load_image(pull, &endpoint, err);

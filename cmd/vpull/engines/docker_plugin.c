@@ -92,14 +92,6 @@ static int parse_short(int left, char **argv, struct plugin_globals *globals)
     return 1;
 }
 
-static bool called_as_plugin(const char *program)
-{
-    const char *slash = strrchr(program, '/');
-    const char *base = slash ? slash + 1 : program;
-
-    return strncmp(base, "docker-vpull", strlen("docker-vpull")) == 0;
-}
-
 /* docker passes its global options before the word `vpull`. When docker-vpull is run by hand the
  * word may be missing; all options are vpull's then. */
 static void find_command(int argc, char **argv, struct plugin_args *out)
@@ -131,7 +123,9 @@ static void find_command(int argc, char **argv, struct plugin_args *out)
 void plugin_parse(int argc, char **argv, struct plugin_args *out)
 {
     *out = (struct plugin_args){.call = PLUGIN_NONE, .first = 1};
-    if (argc < 1 || !called_as_plugin(argv[0]))
+    const char *slash = argc < 1 ? NULL : strrchr(argv[0], '/');
+    if (argc < 1 ||
+        strncmp(slash ? slash + 1 : argv[0], "docker-vpull", strlen("docker-vpull")) != 0)
         return;
     if (argc > 1 && strcmp(argv[1], "docker-cli-plugin-metadata") == 0) {
         out->call = PLUGIN_METADATA;

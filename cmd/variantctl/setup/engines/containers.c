@@ -80,15 +80,6 @@ static int copy_entry(const char *source, const struct toml *toml, size_t header
     return OCV_OK;
 }
 
-static char *entry_prefix(const struct toml *toml, size_t header)
-{
-    char *prefix = toml_string(toml, toml_find_under(toml, header, "prefix"));
-    if (prefix && *prefix)
-        return prefix;
-    free(prefix);
-    return toml_string(toml, toml_find_under(toml, header, "location"));
-}
-
 static bool wildcard_covers(const char *prefix, const char *host)
 {
     size_t n = strlen(host), m = strlen(prefix);
@@ -101,8 +92,12 @@ static int scan_entry(struct setup *setup, const char *source, const struct toml
                       size_t header, const char *host, bool later, struct registry_entry *entry,
                       struct ocv_error *err)
 {
-    ocv_auto_free char *prefix = entry_prefix(toml, header);
+    ocv_auto_free char *prefix = toml_string(toml, toml_find_under(toml, header, "prefix"));
     size_t n = strlen(host);
+    if (!prefix || !*prefix) {
+        free(prefix);
+        prefix = toml_string(toml, toml_find_under(toml, header, "location"));
+    }
     if (!prefix)
         return OCV_OK;
     bool same = strcmp(prefix, host) == 0;

@@ -201,13 +201,6 @@ static int print_engine(const json_t *engine, const json_t *told, struct ocv_buf
         out, err, "  to write it again: variantctl setup %s, with the options of before\n", name);
 }
 
-/* An engine that this version no longer sets up, and that is not set up. */
-static bool is_of_the_past(const json_t *engine)
-{
-    const struct setup_engine *known = setup_find_engine(text_member(engine, "engine"));
-    return known && !known->plan && !json_is_true(json_object_get(engine, "setUp"));
-}
-
 /* False if a file has lost our part, others' files go past it, variantd lacks a registry, or
  * variantd does not answer.
  * `*any`: an engine is set up. */
@@ -289,10 +282,13 @@ int setup_show_status(struct setup *setup, const char *name, struct ocv_error *e
     if (!as_json && warnings.len)
         OCV_TRY(ocv_buffer_append(&out, warnings.data, warnings.len, err));
     for (size_t i = 0; i < json_array_size(engines); i++) {
-        good = is_good(json_array_get(engines, i), &any) && good;
-        if (!as_json &&
-            (json_array_size(engines) == 1 || !is_of_the_past(json_array_get(engines, i))))
-            OCV_TRY(print_engine(json_array_get(engines, i), told, &out, err));
+        const json_t *one = json_array_get(engines, i);
+        const struct setup_engine *known = setup_find_engine(text_member(one, "engine"));
+        /* one that this version no longer sets up, and that is not set up */
+        bool past = known && !known->plan && !json_is_true(json_object_get(one, "setUp"));
+        good = is_good(one, &any) && good;
+        if (!as_json && (json_array_size(engines) == 1 || !past))
+            OCV_TRY(print_engine(one, told, &out, err));
     }
     if (as_json) {
         OCV_TRY(ocv_json_append(root, JSON_INDENT(2), &out, err));

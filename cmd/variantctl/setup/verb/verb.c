@@ -110,26 +110,21 @@ static int run_engine(struct cli *cli, struct setup *setup, const char *name, st
     return setup_run(setup, engine, action, setup->dry_run, err);
 }
 
-/* The command for the engine in the arguments, else for the verb. */
-static const struct cli_command *command_for(struct cli *cli, char **argv)
-{
-    for (; *argv; argv++) {
-        const struct setup_engine *engine = setup_find_engine(*argv);
-        if (!engine || !engine->command)
-            continue;
-        snprintf(cli->verb, sizeof(cli->verb), "setup %s", engine->name);
-        return engine->command;
-    }
-    return &setup_command;
-}
-
 int cmd_setup(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
     struct setup setup = {.cli = cli, .root_fd = -1};
     int status = OCV_OK;
     ocv_buffer_init(&setup.notes, SETUP_FILE_MAX);
-    int code = cli_read(cli, command_for(cli, argv), &setup, argc, argv);
+    /* The command for the engine in the arguments, else for the verb. */
+    const struct cli_command *command = NULL;
+    for (char **word = argv; *word && !command; word++) {
+        const struct setup_engine *engine = setup_find_engine(*word);
+        command = engine ? engine->command : NULL;
+        if (command)
+            snprintf(cli->verb, sizeof(cli->verb), "setup %s", engine->name);
+    }
+    int code = cli_read(cli, command ? command : &setup_command, &setup, argc, argv);
     if (code < 0 && cli->n_arguments > 1)
         status = ocv_error_set(&err, OCV_ERR_INVALID, "setup takes one engine: unexpected '%s'",
                                cli->arguments[1]);
