@@ -119,19 +119,6 @@ static int open_lane(struct run *run, struct cli *lane, struct ocv_error *err)
     return status;
 }
 
-static void close_lanes(struct run *run)
-{
-    for (size_t i = 0; run->lanes && i < run->tasks.n; i++) {
-        struct cli *lane = &run->lanes[i];
-        ocv_registry_free(lane->program ? lane->registry : NULL);
-        if (lane->platform != run->cli->platform)
-            ocv_platform_free(lane->platform);
-    }
-    free(run->lanes);
-    ocv_downloads_free(run->downloads);
-    run->cli->names_told = &run->cli->told;
-}
-
 static void run_in_lane(void *data, size_t i)
 {
     struct run *run = data;
@@ -181,7 +168,15 @@ static int run_tasks(struct run *run, bool pulls, struct ocv_error *err)
                 lanes[i] = run->tasks.list[i].lane;
             status = queue_run(&queue, err);
         }
-        close_lanes(run);
+        for (size_t i = 0; run->lanes && i < run->tasks.n; i++) {
+            struct cli *lane = &run->lanes[i];
+            ocv_registry_free(lane->program ? lane->registry : NULL);
+            if (lane->platform != run->cli->platform)
+                ocv_platform_free(lane->platform);
+        }
+        free(run->lanes);
+        ocv_downloads_free(run->downloads);
+        run->cli->names_told = &run->cli->told;
         return status;
     }
     for (size_t i = 0; i < run->tasks.n && !cli_interrupted(run->cli); i++) {

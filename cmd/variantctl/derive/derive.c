@@ -58,16 +58,6 @@ struct derive {
     size_t n;
 };
 
-static void free_results(struct derive *d)
-{
-    for (size_t i = 0; i < d->n; i++) {
-        ocv_content_free(&d->results[i].content);
-        free((char *)(uintptr_t)d->results[i].config);
-        free((char *)(uintptr_t)d->results[i].name);
-    }
-    free(d->results);
-}
-
 static struct derive_result *new_result(struct derive *d, const char *name, const char *label)
 {
     struct derive_result *list = reallocarray(d->results, d->n + 1, sizeof(*list));
@@ -213,6 +203,11 @@ int cmd_derive(struct cli *cli, int argc, char **argv)
     int status = derive_argument(&d, *cli->arguments, &err);
     if (status >= 0)
         status = print_results(&d, &err);
-    free_results(&d);
+    for (size_t i = 0; i < d.n; i++) {
+        ocv_content_free(&d.results[i].content);
+        free((char *)(uintptr_t)d.results[i].config);
+        free((char *)(uintptr_t)d.results[i].name);
+    }
+    free(d.results);
     return status < 0 ? cli_fail(cli, &err) : 0;
 }

@@ -114,19 +114,6 @@ static const struct cli_command command = {
            "  variantctl lint --fix --dry-run oci:images:app\n"
            "  variantctl lint --explain OCV103\n"};
 
-static void free_request(struct lint_request *r)
-{
-    for (size_t i = 0; i < r->n_failures; i++) {
-        free((char *)(uintptr_t)r->failures[i].input);
-        free((char *)(uintptr_t)r->failures[i].message);
-    }
-    free(r->failures);
-    free(r->files);
-    ocv_lint_config_free(r->config);
-    ocv_tag_rules_free(r->rules);
-    ocv_lint_report_free(&r->report);
-}
-
 static int check_request(const struct lint_request *r, size_t n, struct ocv_error *err)
 {
     if (n == 0)
@@ -159,6 +146,14 @@ int cmd_lint(struct cli *cli, int argc, char **argv)
     if (code < 0)
         code = status < 0 ? (err.status ? cli_fail(cli, &err) : ocv_error_exit_code(status))
                           : r.exit_code;
-    free_request(&r);
+    for (size_t i = 0; i < r.n_failures; i++) {
+        free((char *)(uintptr_t)r.failures[i].input);
+        free((char *)(uintptr_t)r.failures[i].message);
+    }
+    free(r.failures);
+    free(r.files);
+    ocv_lint_config_free(r.config);
+    ocv_tag_rules_free(r.rules);
+    ocv_lint_report_free(&r.report);
     return code;
 }

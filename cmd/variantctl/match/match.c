@@ -117,10 +117,14 @@ static int pin_all(struct match_request *r, const struct match_result *m, struct
     return OCV_OK;
 }
 
-/* Nodes that nothing is placed on, since tag rules do not decide for them. */
-static int look_for_undecided(const struct match_request *r, struct match_result *m,
-                              struct ocv_error *err)
+static int place_job(struct match_request *r, struct match_result *m, struct ocv_error *err)
 {
+    struct cli *cli = r->cli;
+    struct ocv_resolve_options how = {
+        .preferences = ocv_config_preferences_for(cli->config, m->image.reference),
+        .label = names_label(m->image.index, r->label)};
+    OCV_TRY(ocv_match_new(m->fleet, m->image.index, &how, &m->match, err));
+    /* Nodes that nothing is placed on, since tag rules do not decide for them. */
     struct fleet_skipped undecided = {0};
     for (size_t i = 0, k; i < ocv_fleet_count(m->fleet); i++) {
         struct ocv_node node = ocv_fleet_node(m->fleet, i, &k);
@@ -134,17 +138,7 @@ static int look_for_undecided(const struct match_request *r, struct match_result
         fleet_skip(&undecided, 1, why, "");
     }
     fleet_warn_skipped(r->cli, "undecided", &undecided);
-    return OCV_OK;
-}
 
-static int place_job(struct match_request *r, struct match_result *m, struct ocv_error *err)
-{
-    struct cli *cli = r->cli;
-    struct ocv_resolve_options how = {
-        .preferences = ocv_config_preferences_for(cli->config, m->image.reference),
-        .label = names_label(m->image.index, r->label)};
-    OCV_TRY(ocv_match_new(m->fleet, m->image.index, &how, &m->match, err));
-    OCV_TRY(look_for_undecided(r, m, err));
     if (r->pin && !r->n_roles && r->policy != OCV_MATCH_COMMON)
         OCV_TRY(pin_all(r, m, err));
     struct ocv_match_request request = {.policy = r->policy,

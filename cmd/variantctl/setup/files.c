@@ -11,33 +11,28 @@
 #include <string.h>
 #include <unistd.h>
 
-static int read_content(const struct setup *setup, struct setup_file *file, int fd,
-                        struct ocv_error *err)
-{
-    struct stat st;
-    if (fstat(fd, &st) < 0)
-        return ocv_error_set(err, OCV_ERR_IO, "%s: cannot read: %s", file->path, strerror(errno));
-    if (!S_ISREG(st.st_mode))
-        return ocv_error_set(err, OCV_ERR_DATA, "%s%s: not a regular file", setup->root,
-                             file->path);
-    file->disk.there = true;
-    file->disk.meta = (struct setup_meta){st.st_mode & 07777, st.st_uid, st.st_gid, st.st_mtim};
-    file->other_names = st.st_nlink > 1;
-    int status = setup_read_whole(setup, file->path, &file->disk.text, err);
-    file->torn = status == OCV_OK;
-    if (status == OCV_ERR_NOT_FOUND)
-        status = setup_read_fd(fd, file->path, &file->disk.text, err);
-    return status == OCV_OK || status == OCV_ERR_NOMEM
-               ? status
-               : ocv_error_prefix(err, "%s%s", setup->root, file->path);
-}
-
 static int load_file(const struct setup *setup, struct setup_file *file, struct ocv_error *err)
 {
     ocv_auto_fd int fd = setup_open_file(setup, file->path);
-    if (fd >= 0)
-        OCV_TRY(read_content(setup, file, fd, err));
-    else if (errno == ELOOP) /* links were followed, so this one is dangling */
+    if (fd >= 0) {
+        struct stat st;
+        if (fstat(fd, &st) < 0)
+            return ocv_error_set(err, OCV_ERR_IO, "%s: cannot read: %s", file->path,
+                                 strerror(errno));
+        if (!S_ISREG(st.st_mode))
+            return ocv_error_set(err, OCV_ERR_DATA, "%s%s: not a regular file", setup->root,
+                                 file->path);
+        file->disk.there = true;
+        file->disk.meta = (struct setup_meta){st.st_mode & 07777, st.st_uid, st.st_gid, st.st_mtim};
+        file->other_names = st.st_nlink > 1;
+        int status = setup_read_whole(setup, file->path, &file->disk.text, err);
+        file->torn = status == OCV_OK;
+        if (status == OCV_ERR_NOT_FOUND)
+            status = setup_read_fd(fd, file->path, &file->disk.text, err);
+        if (status < 0)
+            return status == OCV_ERR_NOMEM ? status
+                                           : ocv_error_prefix(err, "%s%s", setup->root, file->path);
+    } else if (errno == ELOOP) /* links were followed, so this one is dangling */
         return ocv_error_set(err, OCV_ERR_DATA, "%s%s: a dangling link", setup->root, file->path);
     else if (errno != ENOENT)
         return ocv_error_set(err, OCV_ERR_IO, "%s%s: cannot read: %s", setup->root, file->path,

@@ -229,29 +229,6 @@ static int find_directory(const struct setup *setup, char *const *roots, size_t 
     return OCV_OK;
 }
 
-/* One registry: the directory in which containerd would look, or a new one in the first root. */
-static int edit_registry(struct setup *setup, char *const *roots, size_t n_roots, const char *host,
-                         bool dial_timeout, struct ocv_error *err)
-{
-    ocv_auto_buffer directory;
-    ocv_buffer_init(&directory, SETUP_FILE_MAX);
-    size_t found;
-    OCV_TRY(find_directory(setup, roots, n_roots, host, directory_counts, &directory, &found, err));
-    if (found == 2) {
-        ocv_error_set(
-            err, OCV_ERR_CONFIG,
-            "%s: a directory for %s alone would hide what is set there for all registries",
-            directory.data, host);
-        ocv_error_hint(err, "without --registry the set-up is added to _default itself");
-        return OCV_ERR_CONFIG;
-    }
-    if (found == 3) {
-        ocv_buffer_free(&directory);
-        OCV_TRY(ocv_buffer_printf(&directory, err, "%s/%s", roots[0], host));
-    }
-    return edit_directory(setup, directory.data, host, dial_timeout, err);
-}
-
 /* Every directory of a root that belongs to a registry. */
 static int edit_existing(struct setup *setup, const char *root, bool dial_timeout, size_t *edited,
                          bool *has_default, struct ocv_error *err)
@@ -279,8 +256,28 @@ static int edit_existing(struct setup *setup, const char *root, bool dial_timeou
 int setup_hosts(struct setup *setup, char *const *roots, size_t n_roots, bool dial_timeout,
                 struct ocv_error *err)
 {
-    for (size_t i = 0; i < setup->n_registries; i++)
-        OCV_TRY(edit_registry(setup, roots, n_roots, setup->registries[i], dial_timeout, err));
+    for (size_t i = 0; i < setup->n_registries; i++) {
+        /* One registry: the directory in which containerd would look, or a new one in the first
+         * root. */
+        ocv_auto_buffer directory;
+        ocv_buffer_init(&directory, SETUP_FILE_MAX);
+        size_t found;
+        OCV_TRY(find_directory(setup, roots, n_roots, setup->registries[i], directory_counts,
+                               &directory, &found, err));
+        if (found == 2) {
+            ocv_error_set(
+                err, OCV_ERR_CONFIG,
+                "%s: a directory for %s alone would hide what is set there for all registries",
+                directory.data, setup->registries[i]);
+            ocv_error_hint(err, "without --registry the set-up is added to _default itself");
+            return OCV_ERR_CONFIG;
+        }
+        if (found == 3) {
+            ocv_buffer_free(&directory);
+            OCV_TRY(ocv_buffer_printf(&directory, err, "%s/%s", roots[0], setup->registries[i]));
+        }
+        OCV_TRY(edit_directory(setup, directory.data, setup->registries[i], dial_timeout, err));
+    }
     if (setup->n_registries)
         return OCV_OK;
     /* a _default hides the roots after its own, so it goes into the last one with directories */
