@@ -201,24 +201,6 @@ static void log_in(struct ocv_exchange *x, const struct ocv_registry_host *host)
         ocv_creds_hint(x->registry, x->host->name, x->login, &x->error);
 }
 
-/* When to come back, and who may ask more. */
-static void hint_later(struct ocv_exchange *x, int64_t asked_s)
-{
-    char later[64] = "", login[OCV_ORIGIN_MAX + 80] = "";
-    const char *host = x->host->name;
-    if (asked_s > 0)
-        snprintf(later, sizeof(later), "try again in %lld seconds", (long long)asked_s);
-    if (x->transfer.response.status == 429 && x->login != OCV_LOGIN_USED && x->registry->service)
-        snprintf(login, sizeof(login), "credentials for %s may raise the limit", host);
-    else if (x->transfer.response.status == 429 && x->login != OCV_LOGIN_USED)
-        snprintf(login, sizeof(login),
-                 "docker login%s%s raises the limit, where it is one of "
-                 "anonymous pulls",
-                 strcmp(host, "docker.io") ? " " : "", strcmp(host, "docker.io") ? host : "");
-    if (*later || *login)
-        ocv_error_hint(&x->error, "%s%s%s", later, *later && *login ? "; " : "", login);
-}
-
 static void classify_status(struct ocv_exchange *x, struct ocv_registry_host *host)
 {
     const struct ocv_response *r = &x->transfer.response;
@@ -256,8 +238,22 @@ static void classify_status(struct ocv_exchange *x, struct ocv_registry_host *ho
     if (again && (!x->has_get || asked > 0) && wait_and_retry(x, asked))
         return;
     ocv_exchange_finish(x, ocv_failure_http(x, host));
-    if (again)
-        hint_later(x, asked);
+    if (!again)
+        return;
+    /* when to come back, and who may ask more */
+    char later[64] = "", login[OCV_ORIGIN_MAX + 80] = "";
+    const char *name = x->host->name;
+    bool hub = !strcmp(name, "docker.io");
+    if (asked > 0)
+        snprintf(later, sizeof(later), "try again in %lld seconds", (long long)asked);
+    if (r->status == 429 && x->login != OCV_LOGIN_USED && x->registry->service)
+        snprintf(login, sizeof(login), "credentials for %s may raise the limit", name);
+    else if (r->status == 429 && x->login != OCV_LOGIN_USED)
+        snprintf(login, sizeof(login),
+                 "docker login%s%s raises the limit, where it is one of anonymous pulls",
+                 hub ? "" : " ", hub ? "" : name);
+    if (*later || *login)
+        ocv_error_hint(&x->error, "%s%s%s", later, *later && *login ? "; " : "", login);
 }
 
 void ocv_exchange_classify(struct ocv_exchange *x)

@@ -60,32 +60,6 @@ static bool is_asked_part(const char *range, const struct ocv_response *r)
     return r->range_end == (last < 0 || last > end ? end : last);
 }
 
-static int check_promised_size(struct ocv_streaming *s, const struct ocv_response *r,
-                               struct ocv_error *err)
-{
-    struct ocv_exchange *x = &s->exchange;
-    if (r->status == 206) {
-        if (!is_asked_part(s->request->range, r))
-            return another_part(err);
-        s->part = true;
-        s->first = r->range_start;
-        s->total = r->range_total;
-        s->size = r->range_end - r->range_start + 1;
-        if (r->content_length >= 0 && r->content_length != s->size)
-            return ocv_error_set(err, OCV_ERR_DATA, "a part of %lld bytes with %lld bytes of body",
-                                 (long long)s->size, (long long)r->content_length);
-        x->range_from = x->mark = s->first;
-        x->range_end = r->range_end + 1;
-    } else {
-        s->size = r->content_length; /* of a server that knows no parts, too */
-    }
-    x->range = NULL; /* from now on it is the rest that is asked for */
-    if (s->request->most > 0 && (s->size > most_bytes(s) || s->total > most_bytes(s)))
-        return too_large(s, err);
-    return s->part || s->request->head_only ? OCV_OK
-                                            : ocv_hasher_new(s->request->object, &s->hasher, err);
-}
-
 /* Is it the rest of what was promised first? A whole one may begin again. */
 static int check_rest(struct ocv_streaming *s, const struct ocv_response *r, struct ocv_error *err)
 {
@@ -120,7 +94,27 @@ static int begin_blob(void *data, struct ocv_exchange *x)
     if (r->status == 206 && !s->request->range)
         return ocv_error_set(&x->error, OCV_ERR_NETWORK,
                              "a part was sent though the whole was requested");
-    OCV_TRY(check_promised_size(s, r, &x->error));
+    if (r->status == 206) {
+        if (!is_asked_part(s->request->range, r))
+            return another_part(&x->error);
+        s->part = true;
+        s->first = r->range_start;
+        s->total = r->range_total;
+        s->size = r->range_end - r->range_start + 1;
+        if (r->content_length >= 0 && r->content_length != s->size)
+            return ocv_error_set(&x->error, OCV_ERR_DATA,
+                                 "a part of %lld bytes with %lld bytes of body", (long long)s->size,
+                                 (long long)r->content_length);
+        x->range_from = x->mark = s->first;
+        x->range_end = r->range_end + 1;
+    } else {
+        s->size = r->content_length; /* of a server that knows no parts, too */
+    }
+    x->range = NULL; /* from now on it is the rest that is asked for */
+    if (s->request->most > 0 && (s->size > most_bytes(s) || s->total > most_bytes(s)))
+        return too_large(s, &x->error);
+    if (!s->part && !s->request->head_only)
+        OCV_TRY(ocv_hasher_new(s->request->object, &s->hasher, &x->error));
     ocv_stream_fill(&head, r);
     head.status = s->part ? 206 : 200; /* a 203 is a whole one, too */
     if (s->part)

@@ -31,19 +31,6 @@ static int append_file(struct ocv_buffer *out, const char *path, struct ocv_erro
     return OCV_ERR_CONFIG;
 }
 
-/* A CA certificate is not secret, and every user who pulls has to read it. */
-static int append_configured(struct ocv_buffer *out, const struct ocv_registry_config *config,
-                             struct ocv_error *err)
-{
-    int status = append_file(out, config->ca, err);
-    if (status != OCV_ERR_CONFIG)
-        return status;
-    ocv_error_prefix(err, "`ca` of registries: %s in the configuration", config->host);
-    if (err && strstr(err->message, strerror(EACCES)))
-        ocv_error_hint(err, "a CA certificate is not secret: chmod 644 %s", config->ca);
-    return status;
-}
-
 static int use_client_cert(struct ocv_registry_host *host, const char *dir, const char *name,
                            struct ocv_error *err)
 {
@@ -138,8 +125,15 @@ static int load_files(struct ocv_registry *registry, struct ocv_registry_host *h
     }
     if (registry->ca_file)
         OCV_TRY(append_file(&host->ca, registry->ca_file, err));
-    if (config.ca && !host->insecure)
-        OCV_TRY(append_configured(&host->ca, &config, err));
+    int status = config.ca && !host->insecure ? append_file(&host->ca, config.ca, err) : OCV_OK;
+    if (status == OCV_ERR_CONFIG) {
+        ocv_error_prefix(err, "`ca` of registries: %s in the configuration", config.host);
+        /* and every user who pulls has to read it */
+        if (err && strstr(err->message, strerror(EACCES)))
+            ocv_error_hint(err, "a CA certificate is not secret: chmod 644 %s", config.ca);
+    }
+    if (status < 0)
+        return status;
     OCV_TRY(read_all_certs_d(registry, host, err));
     const char *bundle = getenv("SSL_CERT_FILE");
     if (host->ca.len || bundle || registry->ca_store) {

@@ -102,36 +102,6 @@ static char *plain_key(const char *key)
     return out;
 }
 
-static int read_auths(const json_t *auth, struct ocv_provider_answer *out, struct ocv_error *err)
-{
-    const char *key;
-    json_t *value;
-    size_t n = json_object_size(auth);
-    if (!auth || json_is_null(auth))
-        return OCV_OK;
-    if (!json_is_object(auth) || n > OCV_PROVIDER_AUTHS_MAX)
-        return ocv_error_set(err, OCV_ERR_DATA, "its auth is not an object of at most %u members",
-                             OCV_PROVIDER_AUTHS_MAX);
-    out->auths = calloc(n + 1, sizeof(*out->auths));
-    if (!out->auths)
-        return ocv_error_nomem(err);
-    json_object_foreach((json_t *)auth, key, value)
-    {
-        const json_t *user = json_object_get(value, "username");
-        const json_t *password = json_object_get(value, "password");
-        if (!json_is_object(value) || (user && !json_is_string(user)) ||
-            (password && !json_is_string(password)) || strlen(key) > OCV_PROVIDER_KEY_MAX)
-            return ocv_error_set(err, OCV_ERR_DATA, "its auth is not of user names and passwords");
-        size_t i = out->n++;
-        out->auths[i].key = plain_key(key);
-        out->auths[i].username = strdup(user ? json_string_value(user) : "");
-        out->auths[i].password = strdup(password ? json_string_value(password) : "");
-        if (!out->auths[i].key || !out->auths[i].username || !out->auths[i].password)
-            return ocv_error_nomem(err);
-    }
-    return OCV_OK;
-}
-
 static int read_answer(const json_t *root, const char *version, struct ocv_provider_answer *out,
                        struct ocv_error *err)
 {
@@ -158,7 +128,34 @@ static int read_answer(const json_t *root, const char *version, struct ocv_provi
         if (out->keep_ms < 0)
             out->keep_ms = 0;
     }
-    return read_auths(json_object_get(root, "auth"), out, err);
+
+    const json_t *auth = json_object_get(root, "auth");
+    const char *key;
+    json_t *value;
+    size_t n = json_object_size(auth);
+    if (!auth || json_is_null(auth))
+        return OCV_OK;
+    if (!json_is_object(auth) || n > OCV_PROVIDER_AUTHS_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "its auth is not an object of at most %u members",
+                             OCV_PROVIDER_AUTHS_MAX);
+    out->auths = calloc(n + 1, sizeof(*out->auths));
+    if (!out->auths)
+        return ocv_error_nomem(err);
+    json_object_foreach((json_t *)auth, key, value)
+    {
+        const json_t *user = json_object_get(value, "username");
+        const json_t *password = json_object_get(value, "password");
+        if (!json_is_object(value) || (user && !json_is_string(user)) ||
+            (password && !json_is_string(password)) || strlen(key) > OCV_PROVIDER_KEY_MAX)
+            return ocv_error_set(err, OCV_ERR_DATA, "its auth is not of user names and passwords");
+        size_t i = out->n++;
+        out->auths[i].key = plain_key(key);
+        out->auths[i].username = strdup(user ? json_string_value(user) : "");
+        out->auths[i].password = strdup(password ? json_string_value(password) : "");
+        if (!out->auths[i].key || !out->auths[i].username || !out->auths[i].password)
+            return ocv_error_nomem(err);
+    }
+    return OCV_OK;
 }
 
 int ocv_provider_answer_parse(const char *text, size_t len, const char *version,

@@ -284,21 +284,6 @@ static int wait_a_little(struct ocv_credential_providers *p,
     return OCV_OK;
 }
 
-/* The run for the image: joined, or made where there is room for one more. */
-static int join_run(struct ocv_credential_providers *p, struct provider_state *state,
-                    const char *image, struct provider_run **out, struct ocv_error *err)
-{
-    for (*out = state->runs; *out; *out = (*out)->next)
-        if (!strcmp((*out)->image, image))
-            break;
-    int status = OCV_OK;
-    if (!*out && state->running < RUNS_MAX)
-        status = start_run(p, state, image, out, err);
-    if (*out)
-        (*out)->refs++;
-    return status;
-}
-
 static int ask_provider(struct ocv_credential_providers *p, struct provider_state *state,
                         const char *image, const struct ocv_providers_patience *patience,
                         struct ocv_credentials *out, char *note, size_t note_size,
@@ -308,8 +293,14 @@ static int ask_provider(struct ocv_credential_providers *p, struct provider_stat
     const struct kept *kept = NULL;
     int status = OCV_OK;
     while (status == OCV_OK && !(kept = find_kept(state, image)) && !(run && run->done)) {
-        if (!run)
-            status = join_run(p, state, image, &run, err);
+        if (!run) { /* joined, or made where there is room for one more */
+            for (run = state->runs; run && strcmp(run->image, image) != 0;)
+                run = run->next;
+            if (!run && state->running < RUNS_MAX)
+                status = start_run(p, state, image, &run, err);
+            if (run)
+                run->refs++;
+        }
         if (status == OCV_OK)
             status = wait_a_little(p, patience, err);
     }
