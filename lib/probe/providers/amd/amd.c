@@ -65,18 +65,6 @@ static const char *value_of(const struct amd_probe *run, const struct ocv_amd_gp
     return gpu->node->capability & CAPABILITY_SRAMECC ? "on" : "off";
 }
 
-/* The namespace's own lists are the union; every exact target comes before the generic ones. */
-static int add_union(const struct amd_probe *run)
-{
-    for (int kind = run->force ? XNACK : EXACT; kind < N_VALUES; kind++)
-        for (size_t i = 0; i < run->m->usable; i++) {
-            const char *value = value_of(run, &run->m->gpus[i], (enum value)kind);
-            if (value)
-                OCV_TRY(ocv_gpu_add_once(run->result, feature_of[kind], value, run->err));
-        }
-    return OCV_OK;
-}
-
 /* `device` NULL: the namespace's list, which is that of the least bounded GPU. */
 static int add_user_spaces(const struct amd_probe *run, unsigned target, json_t *device)
 {
@@ -89,14 +77,6 @@ static int add_user_spaces(const struct amd_probe *run, unsigned target, json_t 
                        : ocv_result_add(run->result, "rocm_user_space", text, run->err));
     }
     return OCV_OK;
-}
-
-static unsigned least_bounded(const struct amd_probe *run)
-{
-    for (size_t i = 0; i < run->m->usable; i++)
-        if (!ocv_amd_bounded(&run->driver, run->m->gpus[i].target))
-            return 0;
-    return run->m->usable ? run->m->gpus[0].target : 0;
 }
 
 static int add_line(const struct amd_probe *run, const struct ocv_amd_gpu *gpu, json_t *device,
@@ -177,9 +157,19 @@ static int fill_result(struct amd_probe *run)
     struct ocv_rocm_version rocm = {0};
     const char *forced = ocv_probe_host_variable(run->host, rocm_key);
     bool counts = run->m->usable || run->force;
+    unsigned target = run->m->usable ? run->m->gpus[0].target : 0; /* the least bounded */
+    for (size_t i = 0; i < run->m->usable; i++)
+        if (!ocv_amd_bounded(&run->driver, run->m->gpus[i].target))
+            target = 0;
     if (run->force)
         OCV_TRY(add_forced(run));
-    OCV_TRY(add_union(run));
+    /* the namespace's own lists are the union; every exact target comes before the generic ones */
+    for (int kind = run->force ? XNACK : EXACT; kind < N_VALUES; kind++)
+        for (size_t i = 0; i < run->m->usable; i++) {
+            const char *value = value_of(run, &run->m->gpus[i], (enum value)kind);
+            if (value)
+                OCV_TRY(ocv_gpu_add_once(run->result, feature_of[kind], value, run->err));
+        }
     if (counts)
         rocm = ocv_rocm_read(run->host);
     if (forced && !ocv_rocm_parse(forced, &rocm))
@@ -187,7 +177,7 @@ static int fill_result(struct amd_probe *run)
                              forced);
     OCV_TRY(ocv_rocm_add(run->result, rocm, run->err));
     if (counts)
-        OCV_TRY(add_user_spaces(run, least_bounded(run), NULL));
+        OCV_TRY(add_user_spaces(run, target, NULL));
     /* a forced target counts for the machine, also where no GPU of it can */
     bool devices = run->m->usable || !run->force;
     for (size_t i = 0; i < run->m->n && devices; i++)

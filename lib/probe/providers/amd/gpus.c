@@ -9,14 +9,6 @@
 
 #define FUNCTION_MASK 0x7u
 
-static bool is_gpu(const struct ocv_pci_device *device)
-{
-    if (device->vendor != OCV_PCI_AMD || !ocv_gpu_is_class(device->class_code))
-        return false;
-    /* virtual functions that this host made are for guests, where they look like devices */
-    return !device->virtual_function || strcmp(device->driver, "amdgpu") == 0;
-}
-
 static struct ocv_amd_gpu *find_gpu(struct ocv_amd_machine *m, const char *address)
 {
     for (size_t i = 0; i < m->n; i++)
@@ -163,13 +155,17 @@ int ocv_amd_scan(const struct ocv_probe_host *host, struct ocv_amd_machine *out,
     out->node = host->whole_node;
     out->whole = host->live || ocv_sysroot_directory(host->root, "sys/module/amdgpu");
     OCV_TRY(ocv_kfd_read(host, &out->kfd, err));
-    for (size_t i = 0; i < host->pci.n && out->n < OCV_AMD_GPUS_MAX; i++)
-        if (is_gpu(&host->pci.devices[i])) {
-            struct ocv_amd_gpu *gpu = &out->gpus[out->n++];
-            *gpu = (struct ocv_amd_gpu){.pci = &host->pci.devices[i],
-                                        .device = host->pci.devices[i].device};
-            memcpy(gpu->address, gpu->pci->address, sizeof(gpu->address));
-        }
+    for (size_t i = 0; i < host->pci.n && out->n < OCV_AMD_GPUS_MAX; i++) {
+        const struct ocv_pci_device *pci = &host->pci.devices[i];
+        if (pci->vendor != OCV_PCI_AMD || !ocv_gpu_is_class(pci->class_code))
+            continue;
+        /* virtual functions that this host made are for guests, where they look like devices */
+        if (pci->virtual_function && strcmp(pci->driver, "amdgpu") != 0)
+            continue;
+        struct ocv_amd_gpu *gpu = &out->gpus[out->n++];
+        *gpu = (struct ocv_amd_gpu){.pci = pci, .device = pci->device};
+        memcpy(gpu->address, pci->address, sizeof(gpu->address));
+    }
     for (size_t i = 0; i < out->kfd.n; i++)
         attach_node(out, &out->kfd.nodes[i]);
     for (size_t i = 0; i < out->n; i++)

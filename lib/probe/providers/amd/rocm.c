@@ -53,15 +53,16 @@ static bool read_tree(const struct ocv_probe_host *host, const char *tree,
     return ocv_sysroot_line(host->root, path, line, sizeof(line)) && ocv_rocm_parse(line, out);
 }
 
-/* The newest of /opt/rocm-6.4.1 and the like, where /opt/rocm does not exist. */
-static struct ocv_rocm_version newest_tree(const struct ocv_probe_host *host)
+struct ocv_rocm_version ocv_rocm_read(const struct ocv_probe_host *host)
 {
     struct ocv_rocm_version best = {0}, found;
-    struct dirent *entry;
-    DIR *dir = ocv_sysroot_opendir(host->root, "opt");
-    if (!dir)
+    const char *own = ocv_probe_host_variable(host, "ROCM_PATH");
+    if ((own && read_tree(host, own, &best)) || read_tree(host, "opt/rocm", &best))
         return best;
-    for (size_t n = 0; n < TREES_MAX && (entry = readdir(dir)); n++) {
+    /* the newest of /opt/rocm-6.4.1 and the like, where /opt/rocm does not exist */
+    struct dirent *entry;
+    ocv_auto_dir DIR *dir = ocv_sysroot_opendir(host->root, "opt");
+    for (size_t n = 0; dir && n < TREES_MAX && (entry = readdir(dir)); n++) {
         char tree[NAME_MAX + 8];
         if (strncmp(entry->d_name, "rocm-", 5) != 0)
             continue;
@@ -70,17 +71,7 @@ static struct ocv_rocm_version newest_tree(const struct ocv_probe_host *host)
             (found.major > best.major || (found.major == best.major && found.minor > best.minor)))
             best = found;
     }
-    closedir(dir);
     return best;
-}
-
-struct ocv_rocm_version ocv_rocm_read(const struct ocv_probe_host *host)
-{
-    struct ocv_rocm_version found = {0};
-    const char *own = ocv_probe_host_variable(host, "ROCM_PATH");
-    if ((own && read_tree(host, own, &found)) || read_tree(host, "opt/rocm", &found))
-        return found;
-    return newest_tree(host);
 }
 
 struct lower_bounds {

@@ -139,17 +139,6 @@ static const char *const levels[] = {NULL, "v1", "v2", "v3", "v4"};
 
 #define LEAF7_1_EDX_AVX10 (1u << 19)
 
-static bool cpuid_has(const struct ocv_cpuid *cpuid, const struct flag *flag)
-{
-    if ((ocv_cpuid_xcr0(cpuid) & flag->state) != flag->state)
-        return false;
-    uint32_t word = ocv_cpuid_word(cpuid, flag->leaf, flag->subleaf, flag->reg);
-    if (flag->leaf == LEAF_AVX10)
-        return (ocv_cpuid_word(cpuid, 7, 1, OCV_EDX) & LEAF7_1_EDX_AVX10) &&
-               (word & 0xff) >= flag->bit;
-    return word >> flag->bit & 1;
-}
-
 /* Walk up and stop at the first level of which a flag is missing. */
 static unsigned level_of(const bool have[N_FLAGS])
 {
@@ -162,8 +151,13 @@ static unsigned level_of(const bool have[N_FLAGS])
 
 static void read_cpuid(const struct ocv_cpuid *cpuid, bool have[N_FLAGS])
 {
-    for (size_t i = 0; i < N_FLAGS; i++)
-        have[i] = cpuid_has(cpuid, &flags[i]);
+    bool avx10 = ocv_cpuid_word(cpuid, 7, 1, OCV_EDX) & LEAF7_1_EDX_AVX10;
+    for (size_t i = 0; i < N_FLAGS; i++) {
+        const struct flag *f = &flags[i];
+        uint32_t word = ocv_cpuid_word(cpuid, f->leaf, f->subleaf, f->reg);
+        bool told = f->leaf == LEAF_AVX10 ? avx10 && (word & 0xff) >= f->bit : word >> f->bit & 1;
+        have[i] = told && (ocv_cpuid_xcr0(cpuid) & f->state) == f->state;
+    }
 }
 
 unsigned ocv_x86_64_level(const struct ocv_cpuid *cpuid)

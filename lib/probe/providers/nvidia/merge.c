@@ -67,8 +67,17 @@ static void correct_versions(struct ocv_nvidia_machine *m, const struct ocv_nvml
     m->source = answer->cuda_library ? "libcuda" : "nvml";
 }
 
-static void report_failure(struct ocv_nvidia_machine *m, const struct ocv_nvml_failure *failure)
+/* Its state tells the rest. */
+static bool is_lost_device(const struct ocv_nvml_device *device)
 {
+    return strcmp(device->failure.name, "GPU_IS_LOST") == 0;
+}
+
+/* `placed`: which GPUs are lost is known. */
+static void merge_answer(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer *answer,
+                         bool placed)
+{
+    const struct ocv_nvml_failure *failure = &answer->failure;
     if (strcmp(failure->name, "LIB_RM_VERSION_MISMATCH") == 0 ||
         strcmp(failure->name, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH") == 0) {
         m->mismatch = m->loaded = true;
@@ -83,38 +92,23 @@ static void report_failure(struct ocv_nvidia_machine *m, const struct ocv_nvml_f
         snprintf(m->trouble, sizeof(m->trouble),
                  "no permission to use the GPUs (%s): see the owner of /dev/nvidiactl",
                  failure->call);
-    } else {
+    } else if (failure->call[0]) {
         snprintf(m->trouble, sizeof(m->trouble), "%s failed with error %ld, %s", failure->call,
                  failure->code, failure->name[0] ? failure->name : "unknown");
-    }
-}
-
-/* Its state tells the rest. */
-static bool is_lost_device(const struct ocv_nvml_device *device)
-{
-    return strcmp(device->failure.name, "GPU_IS_LOST") == 0;
-}
-
-/* `placed`: which GPUs are lost is known. */
-static void merge_answer(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer *answer,
-                         bool placed)
-{
-    if (answer->failure.call[0])
-        report_failure(m, &answer->failure);
-    else if (answer->hung[0])
+    } else if (answer->hung[0]) {
         snprintf(m->trouble, sizeof(m->trouble),
                  "%s did not answer within %.1f s (is persistence mode off?)", answer->hung,
                  answer->time_ms / 1000.0);
-    else if (answer->none && (m->n || m->wsl))
+    } else if (answer->none && (m->n || m->wsl)) {
         snprintf(m->trouble, sizeof(m->trouble),
                  "NVIDIA's libraries are not installed (libnvidia-ml.so.1, libcuda.so.1)");
-    for (size_t i = 0; i < answer->n && !m->trouble[0]; i++)
-        if (answer->devices[i].failure.call[0] &&
-            !(placed && is_lost_device(&answer->devices[i]))) {
-            const struct ocv_nvml_failure *failure = &answer->devices[i].failure;
+    }
+    for (size_t i = 0; i < answer->n && !m->trouble[0]; i++) {
+        failure = &answer->devices[i].failure;
+        if (failure->call[0] && !(placed && is_lost_device(&answer->devices[i])))
             snprintf(m->trouble, sizeof(m->trouble), "GPU %zu: %s failed with error %ld, %s", i,
                      failure->call, failure->code, failure->name[0] ? failure->name : "unknown");
-        }
+    }
 }
 
 /* By address; what has none comes after. */

@@ -36,24 +36,6 @@ static int read_forced(const struct ocv_probe_host *host, struct forced *out, st
     return OCV_OK;
 }
 
-/* A failed query adds a note to what the files show. */
-static int ask_libraries(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m,
-                         struct ocv_error *err)
-{
-    struct ocv_nvml_answer answer;
-    struct ocv_error failure = {0};
-    int status = ocv_nvml_ask(host, &answer, &failure);
-    if (status == OCV_ERR_NOMEM)
-        return ocv_error_nomem(err);
-    if (status == OCV_OK) {
-        ocv_nvidia_merge(m, &answer);
-        ocv_nvml_free(&answer);
-    } else if (status != OCV_ERR_NOT_FOUND || m->n || m->loaded) {
-        snprintf(m->trouble, sizeof(m->trouble), "NVIDIA's libraries: %s", failure.message);
-    }
-    return OCV_OK;
-}
-
 /* The user space of a newer driver than the machine's own. WSL's driver is Windows'. */
 static bool runs_newer(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu)
 {
@@ -150,8 +132,19 @@ static int probe_nvidia(const struct ocv_probe_host *host, struct ocv_result *re
     OCV_TRY(ocv_nvidia_scan(host, &m, err));
     ocv_auto_free struct ocv_nvidia_gpu *gpus = m.gpus;
     OCV_TRY(read_forced(host, &forced, err));
-    if (host->deep && host->live && !(forced.cuda && forced.sm))
-        OCV_TRY(ask_libraries(host, &m, err));
+    if (host->deep && host->live && !(forced.cuda && forced.sm)) {
+        struct ocv_nvml_answer answer;
+        struct ocv_error failure = {0}; /* adds a note to what the files show */
+        int status = ocv_nvml_ask(host, &answer, &failure);
+        if (status == OCV_ERR_NOMEM)
+            return ocv_error_nomem(err);
+        if (status == OCV_OK) {
+            ocv_nvidia_merge(&m, &answer);
+            ocv_nvml_free(&answer);
+        } else if (status != OCV_ERR_NOT_FOUND || m.n || m.loaded) {
+            snprintf(m.trouble, sizeof(m.trouble), "NVIDIA's libraries: %s", failure.message);
+        }
+    }
     if (m.n == 0 && !m.loaded && !m.wsl && !m.virtual_functions && !m.trouble[0] && !forced.cuda &&
         !forced.sm)
         return OCV_OK;

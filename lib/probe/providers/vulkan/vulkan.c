@@ -93,13 +93,6 @@ static void scan_node(const struct ocv_probe_host *host, const char *node, struc
         add_gpu(m, node, node, ocv_vulkan_of_platform(driver, compatible));
 }
 
-static bool is_render_node(const struct dirent *entry)
-{
-    const char *digits = entry->d_name + 7;
-    return strncmp(entry->d_name, "renderD", 7) == 0 && *digits && strlen(entry->d_name) < 32 &&
-           strspn(digits, "0123456789") == strlen(digits);
-}
-
 static int by_number(const void *a, const void *b)
 {
     const unsigned long *left = a, *right = b;
@@ -114,9 +107,12 @@ static void scan_platform(const struct ocv_probe_host *host, struct machine *m)
     struct dirent *entry;
     unsigned long numbers[NODES_MAX];
     size_t n = 0;
-    while (n < NODES_MAX && (entry = readdir(dir)))
-        if (is_render_node(entry))
-            numbers[n++] = strtoul(entry->d_name + 7, NULL, 10);
+    while (n < NODES_MAX && (entry = readdir(dir))) {
+        const char *digits = entry->d_name + 7;
+        if (strncmp(entry->d_name, "renderD", 7) == 0 && *digits && strlen(entry->d_name) < 32 &&
+            strspn(digits, "0123456789") == strlen(digits))
+            numbers[n++] = strtoul(digits, NULL, 10);
+    }
     closedir(dir);
     qsort(numbers, n, sizeof(*numbers), by_number);
     for (size_t i = 0; i < n; i++) {
