@@ -38,34 +38,6 @@ static int set_text(json_t *object, const char *key, const char *text, struct oc
     return json_object_set_new(object, key, json_string(text)) < 0 ? ocv_error_nomem(err) : OCV_OK;
 }
 
-static int describe_provider(const struct provider *provider, const struct ocv_result *result,
-                             const char *message, json_t *namespaces, struct ocv_error *err)
-{
-    json_t *ns =
-        json_pack("{s:s, s:{s:s, s:s}, s:s}", "namespace", provider->ns, "provider", "name",
-                  provider->name, "kind", provider->kind, "status", status_names[result->status]);
-    if (!ns || json_array_append_new(namespaces, ns) < 0)
-        return ocv_error_nomem(err);
-    json_t *origin = json_object_get(ns, "provider");
-    OCV_TRY(set_text(origin, "source", result->source, err));
-    OCV_TRY(set_text(origin, "version", provider->version, err));
-    OCV_TRY(set_text(ns, "error", message, err));
-    OCV_TRY(set_text(ns, "driver", result->driver, err));
-    if (result->guess && json_object_set_new(ns, "guess", json_true()) < 0)
-        return ocv_error_nomem(err);
-    if (json_object_set(ns, "features", result->features) < 0)
-        return ocv_error_nomem(err);
-    if (json_array_size(result->devices) && json_object_set(ns, "devices", result->devices) < 0)
-        return ocv_error_nomem(err);
-    return OCV_OK;
-}
-
-static const char *attribute_of(const json_t *device, const char *key)
-{
-    const char *text = ocv_json_text(json_object_get(device, "attributes"), key);
-    return text ? text : "";
-}
-
 /* The GPUs that a file describes are cards; the providers that are built in say so themselves. */
 static bool has_card(const struct provider *provider, const struct ocv_result *result)
 {
@@ -101,7 +73,9 @@ static int yield_to_card(json_t *namespaces, const char *card, struct ocv_error 
             card, name);
         json_array_foreach(json_object_get(ns, "devices"), k, device)
         {
-            if (strcmp(attribute_of(device, "integrated"), "true") != 0 ||
+            const char *integrated =
+                ocv_json_text(json_object_get(device, "attributes"), "integrated");
+            if (!integrated || strcmp(integrated, "true") != 0 ||
                 json_is_true(json_object_get(device, "secondary")))
                 continue;
             if (status == OCV_OK && json_object_set_new(device, "secondary", json_true()) < 0)
@@ -125,35 +99,49 @@ static int ask_provider(const struct provider *provider, const struct ocv_probe_
                         struct answers *answers, struct ocv_error *err)
 {
     struct ocv_error failure = {0};
+    ocv_auto_json *features = json_array();
+    ocv_auto_json *devices = json_array();
     struct ocv_result result = {
-        .status = OCV_RESULT_ABSENT, .features = json_array(), .devices = json_array()};
+        .status = OCV_RESULT_ABSENT, .features = features, .devices = devices};
     int status;
-    if (!result.features || !result.devices)
-        status = OCV_ERR_NOMEM;
-    else if (provider->cpu && ocv_probe_host_cpu_unread(host, provider->ns))
+    if (!features || !devices)
+        return ocv_error_nomem(err);
+    if (provider->cpu && ocv_probe_host_cpu_unread(host, provider->ns))
         status = (failure = host->cpuinfo_error).status;
     else if (provider->declaration)
         status = ocv_declaration_probe(provider->declaration, host, &result, &failure);
     else
         status = provider->probe(host, &result, &failure);
-    if (status == OCV_ERR_NOMEM) {
-        status = ocv_error_nomem(err);
-    } else if (status == OCV_OK && result.status == OCV_RESULT_ABSENT &&
-               (provider->cpu || provider->quiet)) {
-        /* a machine has one architecture; five lines about others do not help */
-    } else {
-        if (status < 0)
-            result.status = OCV_RESULT_FAILED;
-        if (result.variant)
-            answers->variant = result.variant;
-        if (!answers->card && has_card(provider, &result))
-            answers->card = provider->ns;
-        status = describe_provider(provider, &result, status < 0 ? failure.message : result.note,
-                                   answers->namespaces, err);
-    }
-    json_decref(result.features);
-    json_decref(result.devices);
-    return status;
+    if (status == OCV_ERR_NOMEM)
+        return ocv_error_nomem(err);
+    /* a machine has one architecture; five lines about others do not help */
+    if (status == OCV_OK && result.status == OCV_RESULT_ABSENT &&
+        (provider->cpu || provider->quiet))
+        return OCV_OK;
+    if (status < 0)
+        result.status = OCV_RESULT_FAILED;
+    if (result.variant)
+        answers->variant = result.variant;
+    if (!answers->card && has_card(provider, &result))
+        answers->card = provider->ns;
+
+    json_t *ns =
+        json_pack("{s:s, s:{s:s, s:s}, s:s}", "namespace", provider->ns, "provider", "name",
+                  provider->name, "kind", provider->kind, "status", status_names[result.status]);
+    if (!ns || json_array_append_new(answers->namespaces, ns) < 0)
+        return ocv_error_nomem(err);
+    json_t *origin = json_object_get(ns, "provider");
+    OCV_TRY(set_text(origin, "source", result.source, err));
+    OCV_TRY(set_text(origin, "version", provider->version, err));
+    OCV_TRY(set_text(ns, "error", status < 0 ? failure.message : result.note, err));
+    OCV_TRY(set_text(ns, "driver", result.driver, err));
+    if (result.guess && json_object_set_new(ns, "guess", json_true()) < 0)
+        return ocv_error_nomem(err);
+    if (json_object_set(ns, "features", features) < 0)
+        return ocv_error_nomem(err);
+    if (json_array_size(devices) && json_object_set(ns, "devices", devices) < 0)
+        return ocv_error_nomem(err);
+    return OCV_OK;
 }
 
 /* The providers that are not built in. */

@@ -210,35 +210,22 @@ const struct ocv_known_file *ocv_known_file(const char *text, size_t len)
     return NULL;
 }
 
-static bool has_vendor(const struct ocv_probe_host *host, const char *vendors)
+bool ocv_known_file_concerns(const struct ocv_known_file *known, const struct ocv_probe_host *host)
 {
-    char *end;
-    for (const char *at = vendors; *at; at = end + (*end == ' ')) {
+    char *end, path[96];
+    for (const char *at = known->vendors; *at; at = end + (*end == ' ')) {
         unsigned long vendor = strtoul(at, &end, 16);
         for (size_t i = 0; i < host->pci.n; i++)
             if (host->pci.devices[i].vendor == vendor)
                 return true;
     }
-    return false;
-}
-
-static bool has_class(const struct ocv_probe_host *host, const char *classes)
-{
-    for (const char *at = classes; *at;) {
-        char path[96];
+    for (const char *at = known->classes; *at;) {
         int len = (int)strcspn(at, " ");
         snprintf(path, sizeof(path), "sys/class/%.*s", len, at);
         if (ocv_sysroot_directory(host->root, path))
             return true;
         at += len + (at[len] == ' ');
     }
-    return false;
-}
-
-bool ocv_known_file_concerns(const struct ocv_known_file *known, const struct ocv_probe_host *host)
-{
-    if (has_vendor(host, known->vendors) || has_class(host, known->classes))
-        return true;
     /* a running kernel with a device tree shows it; a recording may have no more than the devices
      */
     return known->devicetree && ocv_sysroot_directory(host->root, "sys/bus/platform/devices") &&
