@@ -28,7 +28,7 @@ static int compare_labels(const void *a, const void *b)
 /* The same label twice on a platform: they cannot be told apart, so all are rejected. */
 static int reject_duplicate_labels(struct ocv_index *index, struct ocv_error *err)
 {
-    struct ocv_entry **labelled = malloc((index->n_entries + 1) * sizeof(*labelled));
+    ocv_auto_free struct ocv_entry **labelled = malloc((index->n_entries + 1) * sizeof(*labelled));
     if (!labelled)
         return ocv_error_nomem(err);
     size_t n = 0;
@@ -36,16 +36,14 @@ static int reject_duplicate_labels(struct ocv_index *index, struct ocv_error *er
         if (index->entries[i].label && index->entries[i].code == OCV_REJECT_NONE)
             labelled[n++] = &index->entries[i];
     qsort(labelled, n, sizeof(*labelled), compare_labels);
-    int status = OCV_OK;
-    for (size_t i = 0, end; i < n && status == OCV_OK; i = end) {
+    for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && compare_labels(&labelled[i], &labelled[end]) == 0; end++)
             ;
-        for (size_t k = i; end - i > 1 && k < end && status == OCV_OK; k++)
-            status = ocv_index_reject_entry(index, labelled[k], OCV_REJECT_DUPLICATE_LABEL,
-                                            "duplicate label for this platform", err);
+        for (size_t k = i; end - i > 1 && k < end; k++)
+            OCV_TRY(ocv_index_reject_entry(index, labelled[k], OCV_REJECT_DUPLICATE_LABEL,
+                                           "duplicate label for this platform", err));
     }
-    free(labelled);
-    return status;
+    return OCV_OK;
 }
 
 static int read_entries(struct ocv_index *index, const json_t *manifests, struct ocv_error *err)

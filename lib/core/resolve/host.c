@@ -24,10 +24,28 @@ static uint32_t namespace_rank(const struct ocv_index *index,
     return (uint32_t)(users + place);
 }
 
-static int count_devices(struct ocv_arena *arena, struct ocv_host_table_namespace *ns,
-                         const struct ocv_strings *wanted, struct ocv_error *err)
+static int build_namespace(struct ocv_arena *arena, const struct ocv_index *index,
+                           const struct ocv_profile *profile,
+                           const struct ocv_preferences *preferences,
+                           struct ocv_host_table_namespace *ns, struct ocv_error *err)
 {
-    const struct ocv_namespace *list = ns->list;
+    const struct ocv_strings *wanted = ocv_preferences_devices(preferences, ns->name);
+    const struct ocv_namespace *list = ocv_profile_namespace(profile, ns->name);
+    for (size_t i = index->n_statics; i-- > 0;)
+        if (!strcmp(index->statics[i].name, ns->name))
+            list = &index->statics[i];
+    ns->rank = namespace_rank(index, preferences, ns->name);
+    ns->list = list;
+    ns->policy = ocv_preferences_policy(preferences, ns->name);
+    if (ns->rank == OCV_UNSUPPORTED)
+        ns->code = OCV_REJECT_NAMESPACE_UNDECLARED;
+    else if (ocv_preferences_disabled(preferences, ns->name, NULL, NULL))
+        ns->code = OCV_REJECT_DISABLED;
+    else if (!list || (list->n_features == 0 && list->n_devices == 0))
+        ns->code = OCV_REJECT_NAMESPACE_UNSUPPORTED;
+    if (ns->code != OCV_REJECT_NONE)
+        return OCV_OK;
+
     ns->counted = ocv_arena_alloc(arena, list->n_devices + 1, sizeof(*ns->counted));
     if (!ns->counted)
         return ocv_error_nomem(err);
@@ -46,28 +64,6 @@ static int count_devices(struct ocv_arena *arena, struct ocv_host_table_namespac
     }
     if (ns->n_counted == 0 && (list->n_devices || wanted))
         ns->code = OCV_REJECT_NO_DEVICE;
-    return OCV_OK;
-}
-
-static int build_namespace(struct ocv_arena *arena, const struct ocv_index *index,
-                           const struct ocv_profile *profile,
-                           const struct ocv_preferences *preferences,
-                           struct ocv_host_table_namespace *ns, struct ocv_error *err)
-{
-    ns->rank = namespace_rank(index, preferences, ns->name);
-    ns->list = ocv_profile_namespace(profile, ns->name);
-    for (size_t i = index->n_statics; i-- > 0;)
-        if (!strcmp(index->statics[i].name, ns->name))
-            ns->list = &index->statics[i];
-    ns->policy = ocv_preferences_policy(preferences, ns->name);
-    if (ns->rank == OCV_UNSUPPORTED)
-        ns->code = OCV_REJECT_NAMESPACE_UNDECLARED;
-    else if (ocv_preferences_disabled(preferences, ns->name, NULL, NULL))
-        ns->code = OCV_REJECT_DISABLED;
-    else if (!ns->list || (ns->list->n_features == 0 && ns->list->n_devices == 0))
-        ns->code = OCV_REJECT_NAMESPACE_UNSUPPORTED;
-    else
-        return count_devices(arena, ns, ocv_preferences_devices(preferences, ns->name), err);
     return OCV_OK;
 }
 
@@ -158,21 +154,6 @@ static uint32_t find_value(const struct ocv_index *index, const struct ocv_slot 
     return slot->count;
 }
 
-/* The first mention of a value counts. */
-static void rank_values(const struct ocv_index *index, struct ocv_slot *slot, size_t l)
-{
-    const struct ocv_feature *list = slot->lists[l];
-    uint32_t *ranks = slot->ranks + l * slot->count;
-    for (uint32_t k = 0; k < slot->count; k++)
-        ranks[k] = OCV_UNSUPPORTED;
-    for (size_t i = 0; list && i < list->n_values; i++) {
-        uint32_t k = find_value(index, slot, list->values[i]);
-        if (k < slot->count && ranks[k] == OCV_UNSUPPORTED &&
-            !(slot->value_disabled && slot->value_disabled[k]))
-            ranks[k] = (uint32_t)i;
-    }
-}
-
 static int build_slot(struct ocv_arena *arena, const struct ocv_index *index,
                       const struct ocv_preferences *preferences, struct ocv_slot *slot,
                       struct ocv_error *err)
@@ -199,8 +180,18 @@ static int build_slot(struct ocv_arena *arena, const struct ocv_index *index,
     slot->ranks = ocv_arena_alloc(arena, slot->n_lists * slot->count, sizeof(*slot->ranks));
     if (!slot->ranks)
         return ocv_error_nomem(err);
-    for (size_t l = 0; l < slot->n_lists; l++)
-        rank_values(index, slot, l);
+    for (size_t l = 0; l < slot->n_lists; l++) {
+        const struct ocv_feature *values = slot->lists[l];
+        uint32_t *ranks = slot->ranks + l * slot->count;
+        for (uint32_t k = 0; k < slot->count; k++)
+            ranks[k] = OCV_UNSUPPORTED;
+        for (size_t i = 0; values && i < values->n_values; i++) {
+            uint32_t k = find_value(index, slot, values->values[i]);
+            if (k < slot->count && ranks[k] == OCV_UNSUPPORTED && /* the first mention counts */
+                !(slot->value_disabled && slot->value_disabled[k]))
+                ranks[k] = (uint32_t)i;
+        }
+    }
     return OCV_OK;
 }
 
