@@ -48,24 +48,6 @@ void ocv_fleet_free(struct ocv_fleet *fleet)
     free(fleet);
 }
 
-static int add_class(struct ocv_fleet *fleet, const char *id, struct ocv_error *err)
-{
-    const struct ocv_buffer *text = &fleet->scratch;
-    ocv_auto(ocv_profile) profile = NULL;
-    OCV_TRY(ocv_profile_parse(text->data, text->len, &profile, err));
-    ocv_auto_free char *essence = strndup(text->data, text->len);
-    struct fleet_class *class = essence ? ocv_array_grow(&fleet->classes, fleet->n_classes) : NULL;
-    if (!class)
-        return ocv_error_nomem(err);
-    snprintf(class->id, sizeof(class->id), "%s", id);
-    OCV_TRY(ocv_names_add(&fleet->by_class, fleet, fleet->n_classes, err));
-    class->essence = ocv_steal(&essence);
-    class->len = text->len;
-    class->profile = ocv_steal(&profile);
-    fleet->n_classes++;
-    return OCV_OK;
-}
-
 int ocv_fleet_intern(struct ocv_fleet *fleet, const struct ocv_profile *profile, size_t *place,
                      struct ocv_error *err)
 {
@@ -76,13 +58,25 @@ int ocv_fleet_intern(struct ocv_fleet *fleet, const struct ocv_profile *profile,
     OCV_TRY(ocv_digest_bytes(text->data, text->len, digest, err));
     snprintf(id, sizeof(id), "%s", strchr(digest, ':') + 1);
     *place = ocv_names_find(&fleet->by_class, fleet, id);
-    if (*place == SIZE_MAX) {
-        *place = fleet->n_classes;
-        return add_class(fleet, id, err);
+    if (*place != SIZE_MAX) {
+        const struct fleet_class *known = &fleet->classes[*place];
+        if (known->len != text->len || memcmp(known->essence, text->data, text->len) != 0)
+            return ocv_error_set(err, OCV_ERR_DATA, "two kinds of nodes have the class %s", id);
+        return OCV_OK;
     }
-    const struct fleet_class *class = &fleet->classes[*place];
-    if (class->len != text->len || memcmp(class->essence, text->data, text->len) != 0)
-        return ocv_error_set(err, OCV_ERR_DATA, "two kinds of nodes have the class %s", id);
+    *place = fleet->n_classes;
+    ocv_auto(ocv_profile) own = NULL;
+    OCV_TRY(ocv_profile_parse(text->data, text->len, &own, err));
+    ocv_auto_free char *essence = strndup(text->data, text->len);
+    struct fleet_class *class = essence ? ocv_array_grow(&fleet->classes, fleet->n_classes) : NULL;
+    if (!class)
+        return ocv_error_nomem(err);
+    snprintf(class->id, sizeof(class->id), "%s", id);
+    OCV_TRY(ocv_names_add(&fleet->by_class, fleet, fleet->n_classes, err));
+    class->essence = ocv_steal(&essence);
+    class->len = text->len;
+    class->profile = ocv_steal(&own);
+    fleet->n_classes++;
     return OCV_OK;
 }
 

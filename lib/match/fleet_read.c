@@ -160,14 +160,18 @@ static int name_of(const char *message, const char **out)
     return colon ? (int)(colon - message) : (int)strlen(message);
 }
 
-/* Why the first one was left out; and which the next ones are, as its hint. */
-static void note_skipped(struct ocv_fleet_reading *how, const struct ocv_error *err)
+/* Nothing but running out of memory stops a reader that was told to skip. Why the first one was
+ * left out is kept; and which the next ones are, as its hint. */
+static int skip_or_fail(struct fleet_reader *r, int status, struct ocv_error *err)
 {
+    struct ocv_fleet_reading *how = r->how;
     const char *name, *others = how->first.hint;
+    if (status == OCV_OK || !how->skip_bad || r->twice || status != OCV_ERR_DATA)
+        return status;
     if (how->skipped++ == 0) {
         how->first = *err;
         ocv_error_hint(&how->first, "%s", "");
-        return;
+        return OCV_OK;
     }
     int len = name_of(err->message, &name);
     if (how->skipped <= OCV_FLEET_NAMED_MAX &&
@@ -175,14 +179,6 @@ static void note_skipped(struct ocv_fleet_reading *how, const struct ocv_error *
         const struct ocv_error before = how->first;
         ocv_error_hint(&how->first, "%s%s%.*s", before.hint, *before.hint ? ", " : "", len, name);
     }
-}
-
-/* Nothing but running out of memory stops a reader that was told to skip. */
-static int skip_or_fail(struct fleet_reader *r, int status, struct ocv_error *err)
-{
-    if (status == OCV_OK || !r->how->skip_bad || r->twice || status != OCV_ERR_DATA)
-        return status;
-    note_skipped(r->how, err);
     return OCV_OK;
 }
 
@@ -269,13 +265,6 @@ static int read_lines(struct fleet_reader *r, const char *text, size_t len, stru
     return OCV_OK;
 }
 
-static int read_whole(struct fleet_reader *r, const char *text, size_t len, struct ocv_error *err)
-{
-    ocv_auto_json *object = NULL;
-    int status = ocv_json_load("the fleet", text, len, OCV_FLEET_MAX, &object, err);
-    return status < 0 ? skip_or_fail(r, status, err) : read_object(r, object, err);
-}
-
 int ocv_fleet_read(struct ocv_fleet *fleet, const void *bytes, size_t len,
                    struct ocv_fleet_reading *how, struct ocv_error *err)
 {
@@ -284,8 +273,14 @@ int ocv_fleet_read(struct ocv_fleet *fleet, const void *bytes, size_t len,
     if (!err)
         err = &local; /* `first` is made of it */
     how->skipped = how->without_profile = 0;
-    int status =
-        is_lines(bytes, len) ? read_lines(&r, bytes, len, err) : read_whole(&r, bytes, len, err);
+    ocv_auto_json *object = NULL;
+    int status;
+    if (is_lines(bytes, len))
+        status = read_lines(&r, bytes, len, err);
+    else if ((status = ocv_json_load("the fleet", bytes, len, OCV_FLEET_MAX, &object, err)) < 0)
+        status = skip_or_fail(&r, status, err);
+    else
+        status = read_object(&r, object, err);
     /* a file that was cut is no smaller fleet */
     if (status == OCV_OK && r.packed && (r.want_nodes != r.nodes || r.want_classes != r.classes))
         status = ocv_error_set(err, OCV_ERR_DATA,

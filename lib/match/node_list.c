@@ -22,16 +22,12 @@ static int fail_malformed(struct ocv_error *err, struct ocv_span piece, const ch
                          (int)(piece.len < 80 ? piece.len : 80), piece.data, why);
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* Up to DIGITS_MAX digits; their number is kept, since n[01-10] has leading zeros. */
 static bool read_number(struct ocv_span *text, unsigned long *out, int *digits)
 {
     size_t n = 0;
-    for (*out = 0; n < text->len && is_digit(text->data[n]) && n <= DIGITS_MAX; n++)
+    for (*out = 0; n < text->len && text->data[n] >= '0' && text->data[n] <= '9' && n <= DIGITS_MAX;
+         n++)
         *out = *out * 10 + (unsigned long)(text->data[n] - '0');
     *digits = (int)n;
     text->data += n;

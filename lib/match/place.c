@@ -200,19 +200,6 @@ static int take_nodes(struct placement_search *s, size_t role, struct share *sha
     return OCV_OK;
 }
 
-static int fill_placement(struct placement_search *s, struct ocv_error *err)
-{
-    struct share share;
-    fill_share(s, &share);
-    for (size_t r = 0; r < s->request->n_roles; r++)
-        if (s->chosen[r] != SIZE_MAX && s->candidates[r])
-            s->out->entries[r] = &s->match->index->entries[s->candidates[r][s->chosen[r]].entry];
-    for (size_t r = 0; r < s->request->n_roles; r++)
-        OCV_TRY(take_nodes(s, r, &share, err));
-    s->out->found = true;
-    return OCV_OK;
-}
-
 static int explain_failure(struct placement_search *s, struct ocv_error *err)
 {
     for (size_t r = 0; r < s->request->n_roles; r++) {
@@ -270,8 +257,18 @@ static int place_members(struct placement_search *s, struct ocv_error *err)
             ocv_candidates(s->match, &s->request->roles[r], &s->room, s->pin, s->candidates[r]);
         s->chosen[r] = SIZE_MAX;
     }
-    if (s->request->policy == OCV_MATCH_BEST ? is_feasible(s) : choose_from(s, 0))
-        return fill_placement(s, err);
+    if (s->request->policy == OCV_MATCH_BEST ? is_feasible(s) : choose_from(s, 0)) {
+        struct share share;
+        fill_share(s, &share);
+        for (size_t r = 0; r < s->request->n_roles; r++)
+            if (s->chosen[r] != SIZE_MAX)
+                s->out->entries[r] =
+                    &s->match->index->entries[s->candidates[r][s->chosen[r]].entry];
+        for (size_t r = 0; r < s->request->n_roles; r++)
+            OCV_TRY(take_nodes(s, r, &share, err));
+        s->out->found = true;
+        return OCV_OK;
+    }
     if (s->trials == TRIALS_MAX)
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
                              "too many combinations of entries: name fewer roles");
