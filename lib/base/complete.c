@@ -90,30 +90,6 @@ static const struct ocv_option *wants_next(const struct ocv_options *options, co
     return NULL;
 }
 
-/* What stands before the cursor. */
-struct completion_point {
-    const struct ocv_option *row; /* the option whose value is being typed, or NULL */
-    size_t argument;              /* else: which argument */
-    bool options_over;            /* "--" */
-};
-
-static struct completion_point find_place(const struct ocv_completion *c)
-{
-    struct completion_point p = {0};
-    for (size_t i = 0; i < c->n_before; i++) {
-        const char *word = c->before[i];
-        if (p.row)
-            p.row = NULL;
-        else if (p.options_over || word[0] != '-' || !word[1])
-            p.argument++;
-        else if (!strcmp(word, "--"))
-            p.options_over = true;
-        else
-            p.row = wants_next(c->options, word);
-    }
-    return p;
-}
-
 /* "[LABEL=PROPERTY[,...]]..." without what says that it may be left out or given again. */
 static bool clean_kind(char *kind)
 {
@@ -191,23 +167,36 @@ static void offer_options(struct ocv_completion *c)
 
 void ocv_complete(struct ocv_completion *c, int argc, char **argv)
 {
+    const struct ocv_option *row = NULL; /* the option whose value is being typed */
+    size_t argument = 0;                 /* else: which argument */
+    bool options_over = false;           /* "--" */
     c->word = argc > 1 ? argv[argc - 1] : "";
     c->before = argv + 1;
     c->n_before = argc > 2 ? (size_t)argc - 2 : 0;
     c->how = OCV_COMPLETE_NO_FILES;
-    struct completion_point p = find_place(c);
+    for (size_t i = 0; i < c->n_before; i++) {
+        const char *word = c->before[i];
+        if (row)
+            row = NULL;
+        else if (options_over || word[0] != '-' || !word[1])
+            argument++;
+        else if (!strcmp(word, "--"))
+            options_over = true;
+        else
+            row = wants_next(c->options, word);
+    }
     const char *equals = strchr(c->word, '=');
-    if (!p.row && !p.options_over && !strncmp(c->word, "--", 2) && equals) {
-        p.row = find_long(c->options, c->word + 2);
+    if (!row && !options_over && !strncmp(c->word, "--", 2) && equals) {
+        row = find_long(c->options, c->word + 2);
         c->word = equals + 1;
-        if (p.row && p.row->value)
-            offer_kind(c, p.row->value);
-    } else if (p.row) {
-        offer_kind(c, p.row->value);
-    } else if (!p.options_over && c->word[0] == '-') {
+        if (row && row->value)
+            offer_kind(c, row->value);
+    } else if (row) {
+        offer_kind(c, row->value);
+    } else if (!options_over && c->word[0] == '-') {
         offer_options(c);
     } else {
-        offer_argument(c, p.argument);
+        offer_argument(c, argument);
     }
     ocv_complete_end(c);
 }

@@ -174,19 +174,10 @@ static int check_interpreter(const char *path, unsigned depth, struct ocv_error 
                : open_program(path, depth + 1, &fd, &script, err);
 }
 
-/* An entry of binfmt_misc (admin-guide/binfmt-misc.rst of the kernel): "enabled", "interpreter
- * PATH", "flags: F". One with F was opened when it was registered. Empty: it runs nothing. */
-static void read_format(const char *text, char interpreter[PATH_MAX])
-{
-    const char *path = strstr(text, "\ninterpreter "), *flags = strstr(text, "\nflags: ");
-    size_t n = flags ? strcspn(flags + 8, "\n") : 0;
-    bool runs = !strncmp(text, "enabled\n", 8) && path && !(n && memchr(flags + 8, 'F', n));
-    path = runs ? path + strlen("\ninterpreter ") : "";
-    snprintf(interpreter, PATH_MAX, "%.*s", (int)strcspn(path, "\n"), path);
-}
-
 /* Neither ELF nor a script: the kernel gives it to one of the programs that were registered for
- * such files. Whichever that is, it must be trusted. */
+ * such files. Whichever that is, it must be trusted. An entry of binfmt_misc
+ * (admin-guide/binfmt-misc.rst of the kernel) has "enabled", "interpreter PATH", "flags: F". One
+ * with F was opened when it was registered. */
 static int check_formats(const char *directory, unsigned depth, struct ocv_error *err)
 {
     ocv_auto_dir DIR *dir = opendir(directory);
@@ -198,7 +189,13 @@ static int check_formats(const char *directory, unsigned depth, struct ocv_error
         if (*entry->d_name == '.' || !strcmp(entry->d_name, "register") ||
             ocv_file_read(file, OCV_FILE_ANY, &text, NULL) < 0 || !text.len)
             continue;
-        read_format(text.data, interpreter);
+        const char *path = strstr(text.data, "\ninterpreter "), *flags;
+        flags = strstr(text.data, "\nflags: ");
+        size_t n = flags ? strcspn(flags + 8, "\n") : 0;
+        if (strncmp(text.data, "enabled\n", 8) != 0 || !path || (n && memchr(flags + 8, 'F', n)))
+            continue;
+        path += strlen("\ninterpreter ");
+        snprintf(interpreter, sizeof(interpreter), "%.*s", (int)strcspn(path, "\n"), path);
         if (*interpreter)
             OCV_TRY(check_interpreter(interpreter, depth, err));
     }
