@@ -24,24 +24,6 @@ static const char *wrong_component(const char *s, size_t n)
     return n != 2 && memmem(s, n, "**", 2) ? "has '**' beside something else in a component" : NULL;
 }
 
-static const char *wrong_glob(const char *glob, const char *host)
-{
-    const char *wrong = NULL, *at = glob + strlen(host);
-    if (strchr(host, '*'))
-        wrong = wrong_component(host, strlen(host));
-    else if (!ocv_reference_host_valid(host) ||
-             (!strpbrk(host, ".:[") && strcmp(host, "localhost") != 0))
-        return "must begin with a registry (docker.io/...) or with '*'";
-    else if (!*at)
-        return "names a registry: its repositories are HOST/**";
-    while (!wrong && *at) {
-        size_t n = strcspn(++at, "/");
-        wrong = wrong_component(at, n);
-        at += n;
-    }
-    return wrong;
-}
-
 int ocv_glob_canonical(const char *glob, char **out, struct ocv_error *err)
 {
     char host[GLOB_BYTES_MAX + 1];
@@ -49,7 +31,19 @@ int ocv_glob_canonical(const char *glob, char **out, struct ocv_error *err)
         return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s...' is longer than %u bytes", glob,
                              GLOB_BYTES_MAX);
     snprintf(host, sizeof(host), "%.*s", (int)strcspn(glob, "/"), glob);
-    const char *wrong = wrong_glob(glob, host), *path = glob + strlen(host);
+    const char *wrong = NULL, *path = glob + strlen(host), *at = path;
+    if (strchr(host, '*'))
+        wrong = wrong_component(host, strlen(host));
+    else if (!ocv_reference_host_valid(host) ||
+             (!strpbrk(host, ".:[") && strcmp(host, "localhost") != 0))
+        wrong = "must begin with a registry (docker.io/...) or with '*'";
+    else if (!*path)
+        wrong = "names a registry: its repositories are HOST/**";
+    while (!wrong && *at) {
+        size_t n = strcspn(++at, "/");
+        wrong = wrong_component(at, n);
+        at += n;
+    }
     if (wrong)
         return ocv_error_set(err, OCV_ERR_CONFIG, "'%.100s' %s", glob, wrong);
     const char *canonical = ocv_reference_host_canonical(host);

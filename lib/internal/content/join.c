@@ -69,17 +69,6 @@ static bool add_parts(const char *path, char *out, size_t size, size_t *len)
     return true;
 }
 
-/* "lib/libx.so" and "../.kpack/x_@GFXARCH@.kpack": ".kpack/x_@GFXARCH@.kpack". */
-static bool resolve_path(const char *library, const char *path, char *out, size_t size)
-{
-    size_t len = 0;
-    out[0] = '\0';
-    if (*path != '/' &&
-        (!add_parts(installed(library), out, size, &len) || !add_parts("..", out, size, &len)))
-        return false;
-    return add_parts(path, out, size, &len) && len;
-}
-
 /* Is it the pattern, with a GPU's name in place of the word for it? */
 static bool path_fits(const char *path, const char *pattern, size_t before)
 {
@@ -112,8 +101,13 @@ static int follow_path(struct join *j, struct ocv_content_file *library, const c
                        const char *path, struct ocv_error *err)
 {
     char pattern[PATH_LEN_MAX];
+    size_t len = 0;
+    pattern[0] = '\0';
+    /* "lib/libx.so" and "../.kpack/x_@GFXARCH@.kpack": ".kpack/x_@GFXARCH@.kpack" */
     if (strlen(library->path) >= PATH_LEN_MAX ||
-        !resolve_path(library->path, path, pattern, sizeof(pattern)))
+        (*path != '/' && (!add_parts(installed(library->path), pattern, sizeof(pattern), &len) ||
+                          !add_parts("..", pattern, sizeof(pattern), &len))) ||
+        !add_parts(path, pattern, sizeof(pattern), &len) || !len)
         return OCV_OK;
     const char *gpu = strstr(pattern, GPU);
     size_t before = gpu ? (size_t)(gpu - pattern) : strlen(pattern), low = 0, high = j->n;

@@ -26,20 +26,15 @@ struct device_list {
     bool full;
 };
 
-/* Letters of ids and names of devices; a comma would be another one. */
-static bool is_id(const char *text, size_t n)
-{
-    static const char more[] = "._:-=/@+";
-    for (size_t i = 0; i < n; i++)
-        if (!isalnum((unsigned char)text[i]) && !strchr(more, text[i]))
-            return false;
-    return n > 0 && n < 256;
-}
-
 static void add_id(struct device_list *list, const char *before, const char *id, size_t n)
 {
+    /* letters of ids and names of devices; a comma would be another one */
+    static const char more[] = "._:-=/@+";
     char name[512];
-    if (!is_id(id, n))
+    for (size_t i = 0; i < n; i++)
+        if (!isalnum((unsigned char)id[i]) && !strchr(more, id[i]))
+            return;
+    if (n == 0 || n >= 256)
         return;
     int len = snprintf(name, sizeof(name), "%s%.*s", before, (int)n, id);
     if (len >= (int)sizeof(name))

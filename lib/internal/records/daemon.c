@@ -82,17 +82,6 @@ int ocv_daemon_parse_answer(const char *bytes, size_t len, long *status, size_t 
     return OCV_OK;
 }
 
-static bool target_ok(const char *target)
-{
-    size_t len = strnlen(target, TARGET_MAX);
-    if (target[0] != '/' || len == TARGET_MAX)
-        return false;
-    for (const char *p = target; *p; p++)
-        if (*p <= ' ' || *p >= 0x7f)
-            return false;
-    return true;
-}
-
 int ocv_daemon_get(const char *path, const char *target, unsigned timeout_ms, long *http_status,
                    struct ocv_buffer *body, struct ocv_error *err)
 {
@@ -100,7 +89,11 @@ int ocv_daemon_get(const char *path, const char *target, unsigned timeout_ms, lo
     ocv_auto_fd int fd = -1;
     ocv_auto_buffer raw;
     ocv_buffer_init(&raw, body->max + HEAD_MAX);
-    if (!target_ok(target))
+    size_t target_len = strnlen(target, TARGET_MAX);
+    bool valid = target[0] == '/' && target_len < TARGET_MAX;
+    for (size_t i = 0; valid && i < target_len; i++)
+        valid = target[i] > ' ' && target[i] < 0x7f;
+    if (!valid)
         return ocv_error_set(err, OCV_ERR_INVALID, "'%.100s' is not a valid request target",
                              target);
     int64_t left = deadline - ocv_clock_ms();

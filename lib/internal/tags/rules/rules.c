@@ -82,21 +82,6 @@ static int add_notations(struct ocv_tag_rules *rules, const char *source, struct
     return OCV_OK;
 }
 
-/* May the file's family know the repository? Only these patterns are compiled before that is known:
- * compiling is most of what a rule file costs. */
-static bool concerns_repository(const struct ocv_yaml *tree, const char *repository)
-{
-    const struct ocv_yaml *list = ocv_yaml_get(tree, "repositories");
-    for (const struct ocv_yaml *m = list ? list->first : NULL; m; m = m->next) {
-        /* in doubt it may, and what is wrong with it is reported when the family is read */
-        const char *pattern = ocv_yaml_text(m, "match");
-        if (m->type == OCV_YAML_SCALAR ? ocv_tag_glob(m->text, repository)
-                                       : !pattern || ocv_tag_pattern_may(pattern, repository))
-            return true;
-    }
-    return !list; /* without one it is an error that must be reported */
-}
-
 /* Takes the tree over. */
 static int add_family(struct ocv_tag_rules *rules, const char *source, struct ocv_yaml **tree,
                       struct ocv_error *err)
@@ -140,7 +125,17 @@ static int add_tree(struct ocv_tag_rules *rules, const char *source, struct ocv_
         return ocv_yaml_fail(&r, ocv_yaml_get(*tree, "schema"),
                              "invalid value '%.80s' for schema: %s", schema, OCV_TAG_RULES_SCHEMA);
     bool family = ocv_yaml_get(*tree, "family") || ocv_yaml_get(*tree, "parts");
-    bool wanted = !repository || (family && concerns_repository(*tree, repository));
+    /* May the file's family know the repository? Only these patterns are compiled before that is
+     * known: compiling is most of what a rule file costs. In doubt it may, and what is wrong with
+     * it is reported when the family is read. */
+    const struct ocv_yaml *list = ocv_yaml_get(*tree, "repositories");
+    bool wanted = !repository || (family && !list);
+    for (const struct ocv_yaml *m = family && list ? list->first : NULL; m && !wanted;
+         m = m->next) {
+        const char *pattern = ocv_yaml_text(m, "match");
+        wanted = m->type == OCV_YAML_SCALAR ? ocv_tag_glob(m->text, repository)
+                                            : !pattern || ocv_tag_pattern_may(pattern, repository);
+    }
     if (wanted)
         OCV_TRY(ocv_yaml_check(&r, &ocv_tag_rules_rule, *tree));
     OCV_TRY(add_notations(rules, source, *tree, err));
