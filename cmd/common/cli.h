@@ -161,8 +161,6 @@ int cli_take_setting_of(const struct ocv_option_given *given, struct ocv_error *
 /** Option callback: text ("table" is an old name for it) or json, into a bool that is true for
  *  json. */
 int cli_take_format(const struct ocv_option_given *given, struct ocv_error *err);
-/** Read a number from `min` to `max`, digits only. False if the text is not such a number. */
-bool cli_number(const char *text, unsigned min, unsigned max, unsigned *out);
 /** Rows for --format and --json. */
 #define CLI_FORMAT(type, member, text)                                            \
     {.name = "format",                                                            \

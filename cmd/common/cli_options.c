@@ -32,35 +32,13 @@ int cli_take_format(const struct ocv_option_given *given, struct ocv_error *err)
                : OCV_OPTION_WRONG;
 }
 
-bool cli_number(const char *text, unsigned min, unsigned max, unsigned *out)
-{
-    char *end;
-    unsigned long n = strtoul(text, &end, 10);
-    *out = (unsigned)n;
-    return !*end && *text >= '0' && *text <= '9' && n >= min && n <= max;
-}
-
-static int take_timeout(const struct ocv_option_given *given, struct ocv_error *err)
-{
-    struct cli *cli = given->into;
-    return cli_number(given->value, 1, CLI_TIMEOUT_MAX_S, &cli->timeout_s)
-               ? OCV_OK
-               : ocv_error_set(
-                     err, OCV_ERR_INVALID,
-                     "invalid value '%.20s' for --timeout: a number of seconds from 1 to %u",
-                     given->value, CLI_TIMEOUT_MAX_S);
-}
-
 static int take_retries(const struct ocv_option_given *given, struct ocv_error *err)
 {
-    struct cli *cli = given->into;
-    if (!cli_number(given->value, 0, CLI_RETRIES_MAX, &cli->retries))
-        return ocv_error_set(err, OCV_ERR_INVALID,
-                             "invalid value '%.20s' for --retry-times: a number from 0 to %u",
-                             given->value, CLI_RETRIES_MAX);
-    if (cli->retries == 0)
-        cli->retries = OCV_RETRIES_NONE;
-    return OCV_OK;
+    unsigned *retries = given->into;
+    int status = ocv_option_number(given, err);
+    if (status == OCV_OK && *retries == 0)
+        *retries = OCV_RETRIES_NONE;
+    return status;
 }
 
 static int take_tls_verify(const struct ocv_option_given *given, struct ocv_error *err)
@@ -227,11 +205,13 @@ const struct ocv_option cli_registry_options[] = {
     {.name = "timeout",
      .value = "SECONDS",
      .help = "try again after SECONDS without data (15; layers: 60)",
-     OCV_OPTION_CALL(take_timeout)},
+     OCV_OPTION_NUMBER(struct cli, timeout_s, 1, CLI_TIMEOUT_MAX_S)},
     {.name = "retry-times",
      .value = "N",
      .help = "try again N times (5; documents without answer: 2)",
-     OCV_OPTION_CALL(take_retries)},
+     OCV_OPTION_MEMBER(take_retries, struct cli, retries),
+     .least = 0,
+     .most = CLI_RETRIES_MAX},
     {.name = "creds",
      .flags = OCV_OPTION_OPTIONAL | OCV_OPTION_HIDDEN | OCV_OPTION_FULL,
      OCV_OPTION_CALL(refuse_secret)},

@@ -103,7 +103,7 @@ static int add_gpus(const struct cli *cli, struct ocv_given_devices *out, bool *
     OCV_TRY(only_kind(cli->profile, "--gpus", &ns, err));
     if (strncmp(text, "device=", 7) == 0 && text[7])
         return add_list(out, ns->name, text + 7, err);
-    if (!cli_number(text, 1, OCV_GIVEN_MAX, &count))
+    if (!ocv_option_read_number(text, 1, OCV_GIVEN_MAX, &count))
         return ocv_error_set(err, OCV_ERR_INVALID, "--gpus: '%.60s' is not all, N or device=ID,...",
                              text);
     if (count > ns->n_devices)

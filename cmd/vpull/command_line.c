@@ -8,15 +8,6 @@
 
 #define JOBS_DEFAULT 3u /* as max-concurrent-downloads of containerd and docker */
 
-static int take_jobs(const struct ocv_option_given *given, struct ocv_error *err)
-{
-    return cli_number(given->value, 1, OCV_FETCH_JOBS_MAX, given->into)
-               ? OCV_OK
-               : ocv_error_set(err, OCV_ERR_INVALID,
-                               "invalid value '%.20s' for --jobs: a number from 1 to %u",
-                               given->value, OCV_FETCH_JOBS_MAX);
-}
-
 /* "text" is another name of plain. */
 static int take_mode(const struct ocv_option_given *given, struct ocv_error *err)
 {
@@ -87,7 +78,7 @@ static const struct ocv_option options[] = {
      .help = "downloads at once, 1 to 8 (default 3): at most N\n"
              "images side by side, and N layers at once in all",
      .flags = OCV_OPTION_MORE,
-     OCV_OPTION_MEMBER(take_jobs, struct vpull_settings, pull.jobs)},
+     OCV_OPTION_NUMBER(struct vpull_settings, pull.jobs, 1, OCV_FETCH_JOBS_MAX)},
     {.name = "verify",
      .help = "with --to oci:DIR: verify what is there already",
      .flags = OCV_OPTION_MORE,

@@ -4,6 +4,7 @@
 #include "lib/base/text.h"
 
 #include <getopt.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NAME_MAX_LEN 64
@@ -57,6 +58,30 @@ int ocv_option_enum(const struct ocv_option_given *given, struct ocv_error *err)
         return OCV_OPTION_WRONG;
     memcpy(given->into, &word, sizeof(word));
     return OCV_OK;
+}
+
+int ocv_option_text_word(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    (void)err;
+    *(const char **)given->into = given->value;
+    return ocv_option_word(given->option, given->value) < 0 ? OCV_OPTION_WRONG : OCV_OK;
+}
+
+bool ocv_option_read_number(const char *text, unsigned least, unsigned most, unsigned *out)
+{
+    char *end;
+    unsigned long n = strtoul(text, &end, 10);
+    *out = (unsigned)n;
+    return !*end && *text >= '0' && *text <= '9' && n >= least && n <= most;
+}
+
+int ocv_option_number(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    const struct ocv_option *row = given->option;
+    (void)err;
+    return ocv_option_read_number(given->value, row->least, row->most, given->into)
+               ? OCV_OK
+               : OCV_OPTION_WRONG;
 }
 
 int ocv_option_word(const struct ocv_option *option, const char *value)
@@ -191,7 +216,11 @@ static int wrong_value(struct ocv_options *options, const struct ocv_option *row
     for (char *w = list ? strtok_r(words, "|", &save) : NULL; w; w = strtok_r(NULL, "|", &save))
         ocv_nearest_offer(&nearest, w);
     set_meant(options, &nearest, "value", "");
-    list_words(row->value, may);
+    if (row->most)
+        snprintf(may, sizeof(may), "a number%s from %u to %u",
+                 strcmp(row->value, "SECONDS") == 0 ? " of seconds" : "", row->least, row->most);
+    else
+        list_words(row->value, may);
     return ocv_error_set(err, OCV_ERR_INVALID, "invalid value '%.*s' for %.*s: %s", SHOWN, value,
                          name_length(text), text, may);
 }

@@ -46,7 +46,8 @@ struct ocv_option {
     const struct ocv_option *group; /**< these rows stand here; `offset` is added to theirs */
     size_t offset;                  /**< of what `take` writes, in the structure of the table */
     int (*take)(const struct ocv_option_given *given, struct ocv_error *err);
-    char letter; /**< its short form, or 0 */
+    unsigned least, most; /**< of a number */
+    char letter;          /**< its short form, or 0 */
     unsigned char flags;
 };
 
@@ -72,6 +73,13 @@ struct ocv_option {
     .take = ocv_option_enum,           \
     .offset = offsetof(type, member) + \
               0 * sizeof(int[sizeof(((type *)0)->member) == sizeof(int) ? 1 : -1])
+/** Sets a `const char *` to one of the words of the row. */
+#define OCV_OPTION_WORD(type, member) \
+    .take = ocv_option_text_word, .offset = OCV_OPTION_OFFSET(type, member, const char *)
+/** Sets an `unsigned` to a number between these, which are allowed, too. */
+#define OCV_OPTION_NUMBER(type, member, min, max)                                   \
+    .take = ocv_option_number, .offset = OCV_OPTION_OFFSET(type, member, unsigned), \
+    .least = (min), .most = (max)
 /** Calls a function with the address of a member, or of the structure itself. */
 #define OCV_OPTION_MEMBER(function, type, member) \
     .take = (function), .offset = offsetof(type, member)
@@ -88,6 +96,10 @@ int ocv_option_flag(const struct ocv_option_given *given, struct ocv_error *err)
 int ocv_option_text(const struct ocv_option_given *given, struct ocv_error *err);
 int ocv_option_add(const struct ocv_option_given *given, struct ocv_error *err);
 int ocv_option_enum(const struct ocv_option_given *given, struct ocv_error *err);
+int ocv_option_text_word(const struct ocv_option_given *given, struct ocv_error *err);
+int ocv_option_number(const struct ocv_option_given *given, struct ocv_error *err);
+/** Read a whole number. False: it is none, or not between these. */
+bool ocv_option_read_number(const char *text, unsigned least, unsigned most, unsigned *out);
 /** The place of a value among the words of the row ("text|json": 0 or 1); -1: it is none of them.
  */
 int ocv_option_word(const struct ocv_option *option, const char *value);

@@ -19,33 +19,6 @@ struct claim_options {
     bool json;
 };
 
-static int take_replicas(const struct ocv_option_given *given, struct ocv_error *err)
-{
-    struct claim_job *job = given->into;
-    if (!cli_number(given->value, 1, OCV_FLEET_NODES_MAX, &job->replicas))
-        return ocv_error_set(err, OCV_ERR_INVALID,
-                             "--replicas: '%.20s' is not a number from 1 to %u", given->value,
-                             OCV_FLEET_NODES_MAX);
-    return OCV_OK;
-}
-
-static int take_count(const struct ocv_option_given *given, struct ocv_error *err)
-{
-    unsigned *count = given->into;
-    if (!cli_number(given->value, 1, CLAIM_DEVICES_MAX, count))
-        return ocv_error_set(err, OCV_ERR_INVALID, "--count: '%.20s' is not a number from 1 to %u",
-                             given->value, CLAIM_DEVICES_MAX);
-    return OCV_OK;
-}
-
-static int take_engine(const struct ocv_option_given *given, struct ocv_error *err)
-{
-    const char **engine = given->into;
-    (void)err;
-    *engine = given->value;
-    return ocv_option_word(given->option, given->value) < 0 ? OCV_OPTION_WRONG : OCV_OK;
-}
-
 static const struct ocv_option options[] = {
     {.name = "index",
      .value = "FILE",
@@ -54,7 +27,7 @@ static const struct ocv_option options[] = {
     {.name = "for",
      .value = "kubernetes|slurm",
      .help = "the scheduler (kubernetes)",
-     OCV_OPTION_MEMBER(take_engine, struct claim_options, engine)},
+     OCV_OPTION_WORD(struct claim_options, engine)},
     {.group = claim_slurm_options, .offset = offsetof(struct claim_options, slurm)},
     {.name = "name",
      .value = "NAME",
@@ -69,11 +42,11 @@ static const struct ocv_option options[] = {
     {.name = "count",
      .value = "N",
      .help = "devices of one pod, all alike (1)",
-     OCV_OPTION_MEMBER(take_count, struct claim_options, count)},
+     OCV_OPTION_NUMBER(struct claim_options, count, 1, CLAIM_DEVICES_MAX)},
     {.name = "replicas",
      .value = "N",
      .help = "for N members of one job: the build that all get",
-     OCV_OPTION_MEMBER(take_replicas, struct claim_options, job)},
+     OCV_OPTION_NUMBER(struct claim_options, job.replicas, 1, OCV_FLEET_NODES_MAX)},
     {.name = "profiles",
      .value = "FLEET",
      .help = "the nodes, as variantctl match takes them",

@@ -17,45 +17,29 @@ struct generate_options {
     bool seeded;
 };
 
-static int take_number(const struct ocv_option_given *given, unsigned min, unsigned max,
-                       unsigned *out, struct ocv_error *err)
-{
-    return cli_number(given->value, min, max, out)
-               ? OCV_OK
-               : ocv_error_set(err, OCV_ERR_INVALID, "--%s: '%.20s' is not a number from %u to %u",
-                               given->option->name, given->value, min, max);
-}
-
 static int take_seed(const struct ocv_option_given *given, struct ocv_error *err)
 {
     struct generate_options *r = given->into;
+    const struct ocv_option_given seed = {given->option, given->value, &r->seed};
     r->seeded = true;
-    return take_number(given, 0, UINT32_MAX, &r->seed, err);
-}
-
-static int take_nodes(const struct ocv_option_given *given, struct ocv_error *err)
-{
-    return take_number(given, 1, OCV_FLEET_NODES_MAX, given->into, err);
-}
-
-static int take_classes(const struct ocv_option_given *given, struct ocv_error *err)
-{
-    return take_number(given, 1, CLASSES_MAX, given->into, err);
+    return ocv_option_number(&seed, err);
 }
 
 static const struct ocv_option options[] = {
     {.name = "seed",
      .value = "N",
      .help = "seed of the random numbers",
-     OCV_OPTION_CALL(take_seed)},
+     OCV_OPTION_CALL(take_seed),
+     .least = 0,
+     .most = UINT32_MAX},
     {.name = "nodes",
      .value = "N",
      .help = "how many nodes (1000)",
-     OCV_OPTION_MEMBER(take_nodes, struct generate_options, nodes)},
+     OCV_OPTION_NUMBER(struct generate_options, nodes, 1, OCV_FLEET_NODES_MAX)},
     {.name = "classes",
      .value = "N",
      .help = "how many classes of equal ones (40)",
-     OCV_OPTION_MEMBER(take_classes, struct generate_options, classes)},
+     OCV_OPTION_NUMBER(struct generate_options, classes, 1, CLASSES_MAX)},
     OCV_OPTIONS_END};
 
 static const struct cli_command command = {

@@ -93,11 +93,11 @@ static int take_role(const struct ocv_option_given *given, struct ocv_error *err
 static int take_replicas(const struct ocv_option_given *given, struct ocv_error *err)
 {
     struct match_request *r = given->into;
-    size_t count;
-    if (!read_count(given->value, strlen(given->value), &count))
-        return ocv_error_set(err, OCV_ERR_INVALID,
-                             "--replicas: '%.20s' is not a number from 1 to %u", given->value,
-                             OCV_FLEET_NODES_MAX);
+    unsigned count;
+    const struct ocv_option_given number = {given->option, given->value, &count};
+    int status = ocv_option_number(&number, err);
+    if (status != OCV_OK)
+        return status;
     OCV_TRY(one_more_role(r, NULL, err));
     r->roles[r->n_roles++].count = count;
     return OCV_OK;
@@ -132,7 +132,12 @@ static const struct ocv_option options[] = {
      .value = "FLEET",
      .help = "the nodes",
      OCV_OPTION_TEXT(struct match_request, fleet)},
-    {.name = "replicas", .value = "N", .help = "how many members", OCV_OPTION_CALL(take_replicas)},
+    {.name = "replicas",
+     .value = "N",
+     .help = "how many members",
+     OCV_OPTION_CALL(take_replicas),
+     .least = 1,
+     .most = OCV_FLEET_NODES_MAX},
     {.name = "role",
      .value = "NAME=N[:ARCH]",
      .help = "how many of this role; again for more\n"

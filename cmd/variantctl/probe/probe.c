@@ -26,12 +26,11 @@ struct probe_options {
 /* Whole seconds up to an hour, as milliseconds. */
 static int take_timeout(const struct ocv_option_given *given, struct ocv_error *err)
 {
-    unsigned seconds;
-    (void)err;
-    if (!cli_number(given->value, 1, TIMEOUT_MAX_S, &seconds))
-        return OCV_OPTION_WRONG;
-    *(unsigned *)given->into = seconds * 1000;
-    return OCV_OK;
+    unsigned *ms = given->into;
+    int status = ocv_option_number(given, err);
+    if (status == OCV_OK)
+        *ms *= 1000;
+    return status;
 }
 
 static const struct ocv_option options[] = {
@@ -53,7 +52,9 @@ static const struct ocv_option options[] = {
     {.name = "timeout",
      .value = "SECONDS",
      .help = "limit for each program or library (2)",
-     OCV_OPTION_MEMBER(take_timeout, struct probe_options, probe.timeout_ms)},
+     OCV_OPTION_MEMBER(take_timeout, struct probe_options, probe.timeout_ms),
+     .least = 1,
+     .most = TIMEOUT_MAX_S},
     {.name = "check",
      .value = "FILE",
      .help = "check this provider file, and show only its findings",

@@ -84,7 +84,7 @@ claim_slurm() { variantctl claim --index "$OCV_TOP/test/data/claim/$1.json" --fo
     diff <(claim app) <(claim app --count 1)
     diff <(claim app) <(claim app --count 8 | grep -v '^ *count: 8$')
     run --separate-stderr -2 claim app --count 33
-    [[ $stderr == *"--count: '33' is not a number from 1 to 32"* ]]
+    [[ $stderr == *"invalid value '33' for --count: a number from 1 to 32"* ]]
     run --separate-stderr -2 claim app --count 0
     run --separate-stderr -2 claim app --count 2 --for slurm --features x
 }

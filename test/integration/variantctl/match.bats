@@ -251,8 +251,8 @@ match()
     {
         wrong "match: give --profiles and one IMAGE, oci:DIR[:TAG] or --index" --replicas 1
         wrong "match: give --replicas or --role" $fleet
-        wrong "--replicas: '0' is not a number from 1 to 1000000" $fleet --replicas 0
-        wrong "--replicas: '1x' is not a number from 1 to 1000000" $fleet --replicas 1x
+        wrong "invalid value '0' for --replicas: a number from 1 to 1000000" $fleet --replicas 0
+        wrong "invalid value '1x' for --replicas: a number from 1 to 1000000" $fleet --replicas 1x
         wrong "--replicas is given once, and not with --role" $fleet --replicas 1 --role a=1
         wrong "--replicas is given once, and not with --role" $fleet --role a=1 --replicas 1
         wrong "--role: 'a' is given twice" $fleet --role a=1 --role a=2
@@ -289,5 +289,5 @@ match()
     valid profile "$dir/one.json"
     run -2 "$VARIANTCTL" fleet generate --nodes 5 "$PROFILES/h100.json"
     run -2 --separate-stderr "$VARIANTCTL" fleet generate --seed 1 --nodes 0 "$PROFILES/h100.json"
-    [ "${stderr_lines[0]}" = "variantctl: --nodes: '0' is not a number from 1 to 1000000" ]
+    [ "${stderr_lines[0]}" = "variantctl: invalid value '0' for --nodes: a number from 1 to 1000000" ]
 }

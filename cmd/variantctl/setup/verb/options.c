@@ -141,14 +141,6 @@ static int take_version(const struct ocv_option_given *given, struct ocv_error *
                                "--engine-version: '%.100s' is not MAJOR.MINOR", given->value);
 }
 
-/* One of the words listed in the row. */
-static int take_word(const struct ocv_option_given *given, struct ocv_error *err)
-{
-    (void)err;
-    *(const char **)given->into = given->value;
-    return ocv_option_word(given->option, given->value) < 0 ? OCV_OPTION_WRONG : OCV_OK;
-}
-
 static int take_json(const struct ocv_option_given *given, struct ocv_error *err)
 {
     (void)err;
@@ -182,7 +174,7 @@ static int take_json(const struct ocv_option_given *given, struct ocv_error *err
 #define STORE(text)                                                     \
     {                                                                   \
         .name = "store", .value = "classic|containerd", .help = (text), \
-        OCV_OPTION_MEMBER(take_word, struct setup, store)               \
+        OCV_OPTION_WORD(struct setup, store)                            \
     }
 
 /* Options that every engine's help lists. */
@@ -203,7 +195,7 @@ static const struct ocv_option common_options[] = {
     {.name = "format",
      .value = "text|json",
      .help = "of --status",
-     OCV_OPTION_MEMBER(take_word, struct setup, format)},
+     OCV_OPTION_WORD(struct setup, format)},
     {.name = "json",
      .flags = OCV_OPTION_HIDDEN,
      OCV_OPTION_MEMBER(take_json, struct setup, format)},
