@@ -139,6 +139,7 @@ void ocv_lint_check_tag_labels(struct ocv_lint *lint, size_t i, const struct ocv
 void ocv_lint_check_configs(struct ocv_lint *lint);
 void ocv_lint_check_users(struct ocv_lint *lint);
 void ocv_lint_check_config_labels(struct ocv_lint *lint);
+void ocv_lint_check_size(struct ocv_lint *lint);
 void ocv_lint_check_layout(struct ocv_lint *lint);
 void ocv_lint_check_content(struct ocv_lint *lint);
 void ocv_lint_check_platforms(struct ocv_lint *lint);

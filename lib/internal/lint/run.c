@@ -168,12 +168,8 @@ int ocv_lint_run(const struct ocv_lint_input *input, const struct ocv_lint_optio
     ocv_auto_json *root = NULL;
     struct ocv_lint lint = {
         .input = input, .options = options ? options : &nothing, .report = report, .err = err};
-    if (input->len > OCV_MANIFEST_MAX) { /* an index that is too large gets no other finding */
-        ocv_lint_index_at(&lint, OCV_LINT_INDEX_TOO_LARGE, "",
-                          "the index has %zu bytes, more than %u (4 MiB)", input->len,
-                          OCV_MANIFEST_MAX);
-        ocv_lint_hint(&lint, "leave attestations out, or shorten annotations");
-    }
+    if (input->len > OCV_MANIFEST_MAX)
+        ocv_lint_check_size(&lint);
     if (lint.status == OCV_OK && input->bytes && input->len <= OCV_MANIFEST_MAX)
         lint.status = read_index(&lint);
     index = lint.index;

@@ -7,6 +7,15 @@
 
 #include <string.h>
 
+/* Before the index is parsed: one that is too large gets no other finding. */
+void ocv_lint_check_size(struct ocv_lint *lint)
+{
+    ocv_lint_index_at(lint, OCV_LINT_INDEX_TOO_LARGE, "",
+                      "the index has %zu bytes, more than %u (4 MiB)", lint->input->len,
+                      OCV_MANIFEST_MAX);
+    ocv_lint_hint(lint, "leave attestations out, or shorten annotations");
+}
+
 #define LEVELS_MAX 64u /* of an index that are looked at for null */
 
 static void check_types(struct ocv_lint *lint)
