@@ -22,7 +22,7 @@ int client_capture(const char *const argv[], struct ocv_buffer *out,
 int client_capture_first(const char *const argv[], struct ocv_buffer *out,
                          struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** Visit a line, which may be modified. A status other than OCV_OK stops the iteration. */
+/** Visit a line, which may be modified. A status below 0 stops the iteration. */
 typedef int (*client_visit)(void *data, char *line, struct ocv_error *err);
 /** Run the command, then visit each output line up to the first empty one. Returns the status of
  *  client_capture or `visit`. */
@@ -61,7 +61,7 @@ typedef int (*local_image_visit)(void *data, const struct local_image *image);
  *  (all its namespaces), "oci:DIR", where of an index without variants the image for the profile's
  * platform is meant. OCV_ERR_NOT_FOUND: its client is not installed, or the engine does not answer.
  * OCV_ERR_ENGINE: some images could not be read, the others have been visited. Messages quote the
- * client. A non-zero return of `visit` stops the iteration and is returned. */
+ * client. A status below 0 of `visit` stops the iteration and is returned. */
 int local_images(const char *where, const struct ocv_profile *profile, local_image_visit visit,
                  void *data, struct ocv_error *err) OCV_WARN_UNUSED;
 
