@@ -109,22 +109,20 @@ $(BUILD)/gen/libexecdir.h: always
 	@echo '#define OCV_DEFAULT_LIBEXECDIR "$(LIBEXECDIR)"' > $@.tmp
 	@cmp -s $@.tmp $@ && rm $@.tmp || mv $@.tmp $@
 
-$(BUILD)/gen/vocabulary-words.h: schema/vocabulary.yaml schema/vocabulary-words.awk $(sort $(wildcard plugins/providers/*.yaml))
+# Run here: to build for another machine, GENERATE names the program of a build for this one.
+GENERATE ?= $(BUILD)/generate
+$(BUILD)/generate: $(sort $(wildcard schema/generate/*.[ch])) lib/base/format/yaml_tree.c $(addprefix lib/base/,buffer.c error.c file.c text.c) $(wildcard lib/base/*.h lib/base/format/*.h) Makefile
 	@mkdir -p $(@D)
-	$(call quiet,GEN,$@)awk -v providers="$(notdir $(filter plugins/%,$^))" -f schema/vocabulary-words.awk $< > $@.tmp && mv $@.tmp $@
-
-$(BUILD)/gen/config-facts.h: FACTS := -v record=config_fact -v prefix=config_ -v min=2 -v max=2
-$(BUILD)/gen/lint-facts.h: FACTS := -v record=lint_fact -v prefix=ocv_lint_ -v min=1 -v max=3
-$(BUILD)/gen/%-facts.h: schema/%-facts.yaml schema/facts.awk
+	$(call quiet,LD,$@)$(CC) $(CFLAGS_ALL) $(PIE) -o $@ $(filter %.c,$^) $(LDFLAGS_ALL) $(CORE_LIBS)
+$(BUILD)/gen/vocabulary-words.h: schema/vocabulary.yaml $(GENERATE) $(sort $(wildcard plugins/providers/*.yaml))
 	@mkdir -p $(@D)
-	$(call quiet,GEN,$@)awk -v name=$*-facts $(FACTS) -f schema/facts.awk $< > $@.tmp && mv $@.tmp $@
-
-$(BUILD)/gen/%.h: schema/%.yaml schema/%.awk
+	$(call quiet,GEN,$@)$(GENERATE) vocabulary-words $(filter %.yaml,$^) > $@.tmp && mv $@.tmp $@
+$(BUILD)/gen/lint-rules.h: $(wildcard lib/internal/lint/checks/*.c)
+$(BUILD)/gen/%.h: schema/%.yaml $(GENERATE)
 	@mkdir -p $(@D)
-	$(call quiet,GEN,$@)awk -f schema/$*.awk $< > $@.tmp && mv $@.tmp $@
+	$(call quiet,GEN,$@)$(GENERATE) $* $< > $@.tmp && mv $@.tmp $@
 
-# Run here, as TAGS_INDEX below: to build for another machine, PROVIDERS_INDEX names the program of a
-# build for this one.
+# The same, as for TAGS_INDEX below.
 PROVIDERS_INDEX ?= $(BUILD)/providers-index
 $(BUILD)/providers-index: $(call obj,plugins/providers/index.c) $(CORE_A)
 	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) $(CORE_LIBS)
@@ -335,10 +333,10 @@ uninstall:
 # docs/lint.md, docs/metrics.md and the keys in docs/configuration.md are part of the tree, and tests compare
 # them with their tables; where doxygen is installed, the reference of the public headers, too
 .PHONY: docs
-docs: $(BUILD)/vpull
+docs: $(BUILD)/vpull $(GENERATE)
 	contrib/destinations-docs.sh $(BUILD)/vpull
-	awk -f schema/lint-docs.awk schema/lint-rules.yaml > docs/lint.md.tmp && mv docs/lint.md.tmp docs/lint.md
-	awk -f schema/daemon-metrics-docs.awk schema/daemon-metrics.yaml > docs/metrics.md.tmp && mv docs/metrics.md.tmp docs/metrics.md
+	$(GENERATE) lint-page schema/lint-rules.yaml > docs/lint.md.tmp && mv docs/lint.md.tmp docs/lint.md
+	$(GENERATE) metrics-page schema/daemon-metrics.yaml > docs/metrics.md.tmp && mv docs/metrics.md.tmp docs/metrics.md
 	contrib/keys-docs.sh > docs/configuration.md.tmp && mv docs/configuration.md.tmp docs/configuration.md
 	@mkdir -p $(BUILD)/docs
 	@if command -v doxygen >/dev/null; then \

@@ -160,3 +160,22 @@ events()
     jq '.sets[0].members[0].label = "A"' "$dir/out.json" >"$dir/wrong.json"
     run ! valid tag-plan "$dir/wrong.json"
 }
+
+@test "the generator of tables says what is wrong with a file, and where" {
+    local generate=$OCV_BUILD/generate here=$BATS_TEST_TMPDIR
+    cd "$OCV_TOP"
+    sed 's/kind: npu/kind: nup/' schema/vocabulary.yaml >"$here/kind.yaml"
+    run -1 --separate-stderr "$generate" vocabulary "$here/kind.yaml"
+    [[ $stderr == "$here/kind.yaml:"[1-9]*": unknown kind: nup" ]]
+    grep -v '^    needs: "amdgpu.noretry=1"' schema/hints.yaml >"$here/needs.yaml"
+    run -1 --separate-stderr "$generate" hints "$here/needs.yaml"
+    [[ $stderr == *"$here/needs.yaml:"*": needs is missing" ]]
+    sed 's/^    check: layout/    check: users/' schema/lint-rules.yaml >"$here/check.yaml"
+    run -1 --separate-stderr "$generate" lint-rules "$here/check.yaml"
+    [[ $stderr == *"lib/internal/lint/checks/users.c does not name OCV_LINT_"* ]]
+    printf 'a: b\n  c: d\n' >"$here/bad.yaml"
+    run -1 --separate-stderr "$generate" toolkits "$here/bad.yaml"
+    [[ $stderr == *"bad.yaml:2: "* ]]
+    run -2 "$generate" nothing schema/hints.yaml
+    run -1 --separate-stderr "$generate" hints "$here/none.yaml"
+}

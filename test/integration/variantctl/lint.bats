@@ -464,7 +464,7 @@ TAGS
 }
 
 @test "the documentation is what the rules say, and templates name options that exist" {
-    (cd "$OCV_TOP" && awk -f schema/lint-docs.awk schema/lint-rules.yaml) >lint.md
+    (cd "$OCV_TOP" && "$OCV_BUILD/generate" lint-page schema/lint-rules.yaml) >lint.md
     diff lint.md "$OCV_TOP/docs/lint.md"
     run -0 lint --rules
     [ "$(wc -l <<<"$output")" = "$(grep -c '^  - id: ' "$OCV_TOP/schema/lint-rules.yaml")" ]

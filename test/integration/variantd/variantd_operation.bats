@@ -118,7 +118,7 @@ variantd: the configuration ($CONFIG) is sound" ]
 # ---- metrics ---------------------------------------------------------------------------------------
 
 @test "docs/metrics.md is made of the table, and the page of the daemon has what stands there" {
-    (cd "$OCV_TOP" && awk -f schema/daemon-metrics-docs.awk schema/daemon-metrics.yaml) >"$BATS_TEST_TMPDIR/metrics.md"
+    (cd "$OCV_TOP" && "$OCV_BUILD/generate" metrics-page schema/daemon-metrics.yaml) >"$BATS_TEST_TMPDIR/metrics.md"
     diff "$BATS_TEST_TMPDIR/metrics.md" "$OCV_TOP/docs/metrics.md"
     start_variantd page --registry "$REGISTRY" --profile "$PROFILES/h100.json"
     page >"$BATS_TEST_TMPDIR/page"
