@@ -117,7 +117,7 @@ EOF
     run -0 vpull --to "oci:$STATE/one" "oci:$L:app" "oci:$L:v3"
 }
 
-@test "what is no label or platform names its option" {
+@test "a wrong label or platform: the message names the option" {
     run -2 --separate-stderr "$VPULL" --print-ref --platform a/b/c/d example.org/a:1
     [[ ${stderr_lines[0]} == "vpull: --platform: 'a/b/c/d' is not a platform "* ]]
     run -2 --separate-stderr "$VPULL" --print-ref --label 'a b' example.org/a:1

@@ -29,7 +29,7 @@ setup_file()
     run ! valid profile "$BATS_TEST_TMPDIR/profile.json"
 }
 
-@test "decisions with a choice, and with none" {
+@test "the schema accepts decisions with a choice and without" {
     local index=$BATS_TEST_TMPDIR/index.json data=$OCV_TOP/test/data/cpuid
     awk '/^[^ ]+json$/ { inside = 1; next } /^[^ ][^ ][^ ]$/ { exit } inside' \
         "$OCV_TOP/schema/annotations.md" >"$index"
@@ -43,7 +43,7 @@ setup_file()
     valid decision "$BATS_TEST_TMPDIR/decision.json"
 }
 
-@test "a lock, and none" {
+@test "the schema accepts a lock, and no lock with an unknown digest" {
     local dir=$BATS_TEST_TMPDIR
     mkdir "$dir/images"
     "$OCV_BUILD/test/tools/mkimage" "$dir/images" cpu --file etc/x=y >/dev/null

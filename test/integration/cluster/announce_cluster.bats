@@ -85,7 +85,7 @@ label_is() { [ "$(k get node "$1" -o jsonpath='{.metadata.labels.dev\.ocivariant
     stop_daemon variantd
 }
 
-@test "the token changes nothing else" {
+@test "the pod's token changes only our labels of its own node" {
     give_token variantd-h100
     local change
     cat >"$STATE/user.kubeconfig" <<YAML
@@ -110,7 +110,7 @@ YAML
     run -1 as_pod get nodes
 }
 
-@test "outside of a pod it says so" {
+@test "--announce kubernetes outside of a pod names the missing variable" {
     run --separate-stderr -2 within "$OCV_BUILD/variantd" --announce kubernetes --listen 127.0.0.1:5050 --socket "$STATE/v.sock" --state-dir "$STATE/state"
     [[ $stderr == *KUBERNETES_SERVICE_HOST* ]]
     run --separate-stderr -2 within "$OCV_BUILD/variantd" --announce nomad

@@ -116,7 +116,7 @@ check()
     decide profile same
 }
 
-@test "the plug-in asks rarely" {
+@test "the plug-in keeps variantd's answer for a while" {
     decide profile rarely
 }
 
@@ -184,7 +184,7 @@ check()
     check place gangs
 }
 
-@test "its selector as it is mixes builds" {
+@test "Backend.AI's own selector mixes builds in a gang" {
     check place mixed_without
 }
 
@@ -200,7 +200,7 @@ check()
     check place passing
 }
 
-@test "its selector without our library is as ever" {
+@test "Backend.AI's selector works as before without our library" {
     check place broken
 }
 

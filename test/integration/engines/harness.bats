@@ -88,7 +88,7 @@ setup_file()
     [ -d "$STATE/podman/overlay-images" ]
 }
 
-@test "nothing of a world is left when it ends" {
+@test "state_stop leaves no process and no file behind" {
     outer=$STATE
     state_start
     inner=$STATE

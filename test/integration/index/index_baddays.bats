@@ -69,7 +69,7 @@ letters()
     [[ $output == *"nowhere: no such directory"* ]]
 }
 
-@test "what is no image is refused under its name" {
+@test "a Helm chart as an image is refused by its name" {
     cp -r "$L" chart
     local layout=chart manifest config
     config=$(printf '{}' | sha256sum | cut -d ' ' -f 1)
@@ -119,7 +119,7 @@ letters()
     [ ! -e none ]
 }
 
-@test "what is not UTF-8 is refused with its place" {
+@test "files that are not UTF-8 are refused with their line" {
     printf '{"schemaVersion": 2, "manifests": [], "annotations": {"a": "\xff"}}' >index.json
     run -4 "$VARIANTCTL" lint index.json
     [[ $output == *"index.json: index is not valid JSON: line 1: "* ]]

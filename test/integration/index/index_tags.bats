@@ -152,7 +152,7 @@ setup()
     [[ $stderr == *"annotate $R/team/app:1.0 'cuda12.8=nvidia :: cuda_version_lower_bound :: 12.8,"*"nvidia :: sm_arch :: VALUE,...'"* ]]
 }
 
-@test "a target that was forgotten, or has no tag" {
+@test "index create asks for a missing target, and adds :latest" {
     run -2 "$VARIANTCTL" index create --from-tags '1.0-*'
     [ "$output" = "variantctl: index create: --from-tags needs the name of the index, too: index create --from-tags '1.0-*' REPO:TAG" ]
     run -2 "$VARIANTCTL" index create "null=$R/team/app:1.0-cpu"

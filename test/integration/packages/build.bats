@@ -33,7 +33,7 @@ setup()
     [[ " $output " == *" -j1 "* && " $output " != *" -j$(nproc) "* ]]
 }
 
-@test "what apt holds is waited for" {
+@test "install-deps tries again while another program holds apt's lock" {
     mkdir -p "$STATE/shims"
     cat >"$STATE/shims/apt-get" <<'SHIM'
 #!/bin/sh

@@ -40,7 +40,7 @@ daemon() # NAME OPTION...
         --cap-drop all "${@:2}" "$(<"$STATE/image-id")" --registry docker.io
 }
 
-@test "it is small, not root's, and has no shell" {
+@test "the image is below 30 MB, runs as user 65532 and has no shell" {
     [ "$(image_manifest | jq '[.layers[].size] | add')" -lt 30000000 ]
     jq -e '.config | .User == "65532:65532" and .Entrypoint == ["/usr/bin/variantd"]' \
         "$(image_blob "$(image_manifest | jq -r .config.digest)")"
@@ -145,7 +145,7 @@ daemon() # NAME OPTION...
     [ "$(podman inspect --format '{{.State.ExitCode}}' low)" = 0 ]
 }
 
-@test "without that capability it starts, too, and says where" {
+@test "without CAP_NET_BIND_SERVICE it listens on port 5050, and says so" {
     daemon plain
     for _ in {1..100}; do answers plain 5050 && break; sleep 0.1; done
     answers plain 5050

@@ -281,7 +281,7 @@ AROUND
     [ "$(namespace path .driver)" = /opt/vendor/lib ]
 }
 
-@test "without programs nothing is started" {
+@test "without provider programs the probe starts no process" {
     require strace
     OCV_LIBEXECDIR=$BATS_TEST_TMPDIR/none run -0 strace -f -o "$BATS_TEST_TMPDIR/trace" \
         -e trace=process "$VARIANTCTL" probe --format json

@@ -154,7 +154,7 @@ end'
         "vgpu ok" ]
 }
 
-@test "every call that fails costs what it would have told" {
+@test "an NVML call that fails leaves out its own facts alone" {
     local namespace function
     for function in nvmlSystemGetDriverVersion nvmlDeviceGetPciInfo_v3 nvmlDeviceGetName \
         nvmlDeviceGetUUID nvmlDeviceGetMemoryInfo nvmlDeviceGetMigMode nvmlDeviceGetVirtualizationMode; do

@@ -66,7 +66,7 @@ INDEX
     [ "$output" = "" ]
 }
 
-@test "what is no record of a machine makes no empty profile" {
+@test "what is not a recorded machine is refused, with no profile printed" {
     mkdir "$BATS_TEST_TMPDIR/downloads"
     run -4 --separate-stderr "$VARIANTCTL" probe --sysroot "$BATS_TEST_TMPDIR/downloads"
     [ "$output" = "" ]

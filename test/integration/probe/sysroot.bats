@@ -121,7 +121,7 @@ attack() # KIND FILE
     [ "$(namespace rebellions '.devices | length')" = 2 ]
 }
 
-@test "driver links, cards and directories that are something else" {
+@test "driver links, cards and directories of another kind cost their own device alone" {
     require jq perl
     local kind
     for kind in "${ATTACKS[@]}"; do
@@ -169,7 +169,7 @@ attack() # KIND FILE
     [ "$(namespace rebellions '.devices | length')" = 2 ]
 }
 
-@test "attributes and names that are something else are left out" {
+@test "attributes and names of another kind of file are left out" {
     require jq perl
     local kind
     for kind in "${ATTACKS[@]}"; do
@@ -192,7 +192,7 @@ attack() # KIND FILE
     done
 }
 
-@test "what may not be read is told, not fatal" {
+@test "a file that may not be read is reported, and the rest is probed" {
     require jq setpriv
     [ "$(id -u)" = 0 ] || skip "only root can become somebody else"
     local nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups -- env HOME=/nonexistent)

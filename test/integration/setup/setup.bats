@@ -67,7 +67,7 @@ load ../setup
     [ ! -e "$TREE/etc/containerd/certs.d" ]
 }
 
-@test "two at once: the second finds what the first did" {
+@test "set-ups at once wait for each other, and one removal undoes all" {
     local before pids=() pid i
     before=$(picture)
     for i in 1 2 3 4; do

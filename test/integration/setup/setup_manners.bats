@@ -133,7 +133,7 @@ DROP_IN=etc/containers/registries.conf.d/50-ocivariant.conf
     run -0 in_tree crio --registry r.example --fail-closed
 }
 
-@test "what others put into our files stays" {
+@test "set-up's removal keeps lines that others put into its files" {
     in_tree podman --registry docker.io >/dev/null
     echo '# a remark' >>"$TREE/$DROP_IN"
     run -0 in_tree podman --uninstall

@@ -71,7 +71,7 @@ PY
         sed 's|^|dev.ocivariant/|; s/::/./g' | LC_ALL=C sort)
 }
 
-@test "it expires, or not" {
+@test "--expires 1h sets an expiry, 0 none" {
     variantctl export nfd --profile "$STATE/nodes/h100.json" --expires 1h -o "$STATE/features.d/ocivariant"
     nfd_reads "$STATE/features.d/ocivariant" | jq -e '.expires > 3500 and .expires <= 3600'
     variantctl export nfd --profile "$STATE/nodes/h100.json" --expires 0 -o "$STATE/features.d/ocivariant"
@@ -80,7 +80,7 @@ PY
     [[ $stderr == *"--expires"* ]]
 }
 
-@test "a file appears whole, and nothing else that would be read" {
+@test "the file appears by rename, and no other name that NFD would read" {
     require strace
     printf old >"$STATE/features.d/ocivariant"
     strace -f -e trace=openat,rename,renameat,renameat2 -o "$STATE/calls" \
@@ -92,7 +92,7 @@ PY
     [ "$(ls -A "$STATE/features.d")" = ocivariant ]
 }
 
-@test "what would be too large to be read is not written" {
+@test "output above the 65,536 bytes that NFD reads is not written" {
     jq '.namespaces[0].features[0].values = [range(2000) | "\(.).\(.)"]' "$STATE/nodes/h100.json" >"$STATE/large.json"
     run --separate-stderr -4 variantctl export nfd --profile "$STATE/large.json" -o "$STATE/features.d/large"
     [[ $stderr == *65536* ]]

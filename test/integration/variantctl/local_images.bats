@@ -217,7 +217,7 @@ SH
     [[ $stderr == *"docker is skipped: docker is not installed"* ]]
 }
 
-@test "what it takes" {
+@test "images takes no argument, and the hint names index show" {
     run -2 "$VARIANTCTL" images app
     [[ $output == *"images takes no argument, not 'app'"*"variantctl index show IMAGE"* ]]
 }

@@ -108,7 +108,7 @@ lock()
     grep -q plain "$STATE/mode.lock"
 }
 
-@test "what cannot be locked leaves no lock behind" {
+@test "an image that cannot be locked: no lock is written" {
     run -2 lock -o "$STATE/none.lock"
     mkfifo "$STATE/pipe" # as /dev/stdout may be: written through, never replaced
     jq .schema <"$STATE/pipe" >"$STATE/piped" 3>&- &

@@ -171,7 +171,7 @@ closed()
     still_serves
 }
 
-@test "lines that are no HTTP are no harm" {
+@test "lines that are not HTTP get no content, and the daemon serves on" {
     local tag=/v2/app/manifests/1
     run -0 raw "GET $tag HTTP/1.1\r\nHost: localhost\r\n\r\n" # this is how an answer looks
     [[ $output == *"Docker-Content-Digest: $CHOSEN"* ]]
@@ -206,7 +206,7 @@ closed()
     REGISTRY=$ours still_serves
 }
 
-@test "what stands behind an escaped NUL is not cut off" {
+@test "a path or argument with an escaped NUL is refused, not cut" {
     local path argument ns=${REGISTRY/:/%3A}
     for path in /v2/app%00/manifests/1?ns="$ns" /v2/app/manifests/1%00?ns="$ns" /v2/app/manifests/1%00x%20?ns="$ns" \
         "/v2/app/manifests/1?ns=$ns%00" "/v2/app/manifests/1?ns=$ns%00.evil" /v2/%00 "/v2%00?ns=$ns" \

@@ -82,7 +82,7 @@ setup_file()
     [ "$(jq -r '.manifests[0].digest' "$BATS_TEST_TMPDIR/out/index.json")" = "$CUDA" ]
 }
 
-@test "full names stand for themselves" {
+@test "a layout's full image name is found by ?ns= and as a path" {
     local name
     cp -r "$STATE/layout" "$STATE/named"
     jq '(.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == "app") | .annotations) +=

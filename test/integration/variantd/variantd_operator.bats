@@ -44,7 +44,7 @@ reload()
     said "$1" "$2"
 }
 
-@test "the log says what a private registry needs, once" {
+@test "the log says once which setting a private registry needs" {
     config
     start_variantd op --config "$CONFIG" --profile "$PROFILES/h100.json"
     for _ in 1 2; do
@@ -75,7 +75,7 @@ reload()
     stop_daemon op
 }
 
-@test "shadow: what is refused is not told as missing" {
+@test "shadow: the log says refused, not missing, where a login is needed" {
     config
     start_variantd shadow --config "$CONFIG" --profile "$PROFILES/h100.json" --choose shadow
     ask GET "/v2/$SEGMENT/demo/app/manifests/1"
@@ -215,7 +215,7 @@ status()
     [ "${stderr_lines[0]}" = "variantd: $CONFIG:3: listen: 0.0.0.0:5050 is not a loopback address" ]
 }
 
-@test "--check: no registry is no success to be silent about" {
+@test "--check warns where no registry is configured" {
     printf 'choose: on\n' >"$CONFIG"
     run -0 --separate-stderr "$VARIANTD_BIN" --check --config "$CONFIG" --profile "$PROFILES/h100.json"
     [ "$stderr" = "variantd: warning: no registry is configured: nothing is served

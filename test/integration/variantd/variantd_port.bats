@@ -102,7 +102,7 @@ restart_busily()
     run ! grep took "$STATE/log/intruder"
 }
 
-@test "whoever listens there already is told by its user" {
+@test "a port in use: the message names the user who listens there" {
     local port
     port=$(free_port)
     start_daemon intruder "$OCV_BUILD/test/tools/intruder" "$port"

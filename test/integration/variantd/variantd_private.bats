@@ -131,7 +131,7 @@ expect_nothing()
     expect_nothing
 }
 
-@test "serve_private is the administrator's word for giving it all" {
+@test "serve_private: every client gets what the daemon's login can read" {
     VARIANTD=$OPEN
     ask GET "/v2/$SEGMENT/private/app/manifests/1"
     [ "$code" = 200 ]
@@ -158,7 +158,7 @@ YAML
     expect_nothing
 }
 
-@test "a registry that nobody vouches for is not asked" {
+@test "a registry whose certificate nobody signed is not used" {
     local port
     port=$(registry_port registry)
     start_variantd strangers --registry "127.0.0.1:$port" --profile "$PROFILES/h100.json" \
@@ -201,7 +201,7 @@ resolved()
     stop_daemon grouped
 }
 
-@test "an unprivileged user asks in vain" {
+@test "an ordinary user gets 404 for what only the daemon's login can read" {
     require setpriv
     VARIANTD=$TRUSTED
     run setpriv --reuid 65534 --regid 65534 --clear-groups curl -s -o /dev/null -w '%{http_code}' \

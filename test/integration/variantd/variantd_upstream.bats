@@ -182,7 +182,7 @@ raw()
     [ "$(header content-length)" = "$SIZE" ]
 }
 
-@test "a passing trouble is not the client's" {
+@test "an upstream's 503 that passes is tried again, and the client gets 200" {
     tag proxy m503ok GET
     [ "$code" = 200 ]
 }

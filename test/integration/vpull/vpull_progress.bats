@@ -97,7 +97,7 @@ in_order()
     [[ $stderr == *"$BAD answers HTTP 500: "* ]]
 }
 
-@test "scripts are told nothing of it" {
+@test "--quiet and --print-ref print one line on failure, and no retries" {
     local option
     for option in --quiet --print-ref; do
         run -1 --separate-stderr "$VPULL" $option --timeout 1 --retry-times 1 --to "oci:$STATE/l" --profile "$H100" "$BAD/mute/x:1"
@@ -106,7 +106,7 @@ in_order()
     done
 }
 
-@test "other programs tell of another try" {
+@test "explain says that it tries again" {
     run -1 --separate-stderr "$VARIANTCTL" explain --timeout 1 --retry-times 1 --profile "$H100" "$BAD/mute/x:1"
     [[ ${stderr_lines[0]} =~ ^"variantctl: $BAD is silent for "[0-9]+" s, trying again (2 of 2)"$ ]]
 }

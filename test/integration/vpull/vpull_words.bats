@@ -52,7 +52,7 @@ pull()
     [[ $stderr == *"docker does not answer (DOCKER_HOST=unix:///nope.sock)"*"pulling to oci:$BATS_TEST_TMPDIR/data/"* ]]
 }
 
-@test "a repository that there is not" {
+@test "a repository that does not exist: the hint says so" {
     run -1 --separate-stderr pull --print-ref "$REGISTRY/ml/ap:1.0"
     [[ $stderr == *"hint: there is no repository ml/ap on $REGISTRY"* ]]
 }
@@ -110,7 +110,7 @@ pull()
     done
 }
 
-@test "what is there already is said with its place" {
+@test "an image that is there already: the status says where" {
     run -0 --separate-stderr pull --to "oci:$STATE/place:foo" "$REGISTRY/ml/app:1.0"
     [[ $output == *$'\n'"Status: pulled into oci:$STATE/place:foo"* ]]
     run -0 --separate-stderr pull --to "oci:$STATE/place:foo" "$REGISTRY/ml/app:1.0"
