@@ -58,7 +58,7 @@ static void reload_configuration(struct daemon *d)
     if (status == OCV_OK)
         status = instance_new(settings, d->metrics, server_instance(d->server), &instance, &err);
     metrics_config_read(d->metrics, status == OCV_OK);
-    if (status < 0) {
+    if (status < 0 || !instance) {
         log_line(LOG_LEVEL_ERROR, "keeping the old configuration: %s", err.message);
     } else {
         node_compare(server_instance(d->server)->node, instance->node, "SIGHUP", d->metrics);

@@ -217,7 +217,7 @@ static inline int ocv_index_check_doubt(const struct ocv_index *index,
                                         const struct ocv_entry *entry, struct ocv_error *err)
 {
     const char *message = ocv_index_doubt(index, entry);
-    if (!message)
+    if (!message || !entry || !index->doubts)
         return OCV_OK;
     ocv_error_set(err, OCV_ERR_DATA, "%s", message);
     ocv_error_hint(err, "%s", index->doubts[entry->position].hint);

@@ -252,7 +252,7 @@ static int read_lines(struct fleet_reader *r, const char *text, size_t len, stru
         n = line_length(text + at, len - at);
         r->line++;
         const char *line = text + at;
-        for (blanks = 0; blanks < n && memchr(" \t\r", line[blanks], 3); blanks++)
+        for (blanks = 0; blanks < n && line[blanks] && strchr(" \t\r", line[blanks]); blanks++)
             ;
         if (blanks == n)
             continue;

@@ -261,7 +261,7 @@ static int place_members(struct placement_search *s, struct ocv_error *err)
         struct share share;
         fill_share(s, &share);
         for (size_t r = 0; r < s->request->n_roles; r++)
-            if (s->chosen[r] != SIZE_MAX)
+            if (s->candidates[r] && s->chosen[r] != SIZE_MAX)
                 s->out->entries[r] =
                     &s->match->index->entries[s->candidates[r][s->chosen[r]].entry];
         for (size_t r = 0; r < s->request->n_roles; r++)

@@ -146,8 +146,10 @@ void hints(void)
 /* "12.4": its parts, and an order. */
 static unsigned read_version(node map, const char *key, unsigned *major, unsigned *minor)
 {
-    char more;
-    if (sscanf(need(map, key), "%u.%u%c", major, minor, &more) != 2)
+    char *dot, *end;
+    *major = (unsigned)strtoul(need(map, key), &dot, 10);
+    *minor = *dot == '.' ? (unsigned)strtoul(dot + 1, &end, 10) : 0;
+    if (*dot != '.' || end == dot + 1 || *end)
         fail(ocv_yaml_get(map, key), "%s is not MAJOR.MINOR", key);
     return *major * 1000 + *minor;
 }

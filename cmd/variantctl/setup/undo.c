@@ -12,7 +12,7 @@
 static bool says_nothing(const struct ocv_buffer *text)
 {
     static const char *const comments[] = {SETUP_HOSTS_COMMENT, SETUP_FILE_COMMENT};
-    for (size_t i = 0; i < text->len; i++) {
+    for (size_t i = 0; text->data && i < text->len; i++) {
         const char *at = text->data + i;
         size_t k = 0;
         if (*at && strchr(" \t\r\n{}", *at))

@@ -176,7 +176,7 @@ static int list_images(struct image_report *l, struct cli *cli, struct ocv_error
         if (end)
             *end = '\n';
     }
-    return cli_print(out.data, strlen(out.data), err);
+    return out.data ? cli_print(out.data, strlen(out.data), err) : OCV_OK;
 }
 
 int cmd_images(struct cli *cli, int argc, char **argv)

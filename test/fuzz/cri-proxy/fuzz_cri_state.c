@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check(old.wishes ? old.devices && !old.uid : old.uid && (*old.uid || *old.seen));
     } else {
         ocv_auto(ocv_reference) reference = pinned_parse(old.reference, strlen(old.reference));
-        check(reference && !old.index && !old.wishes && !old.uid);
+        check(reference && ocv_digest_known(old.index) && !old.wishes && !old.uid);
     }
     json_decref(old.owner);
     return 0;

@@ -100,7 +100,8 @@ static int run_engine(struct cli *cli, struct setup *setup, const char *name, st
         return setup_uninstall_all(setup, setup->dry_run, err);
     setup->engine = engine->name;
     /* An ordinary user can set up only podman, which then uses the machine's own network. */
-    if (setup->home && !setup->config_dir && !setup->engine_config && strcmp(name, "podman") != 0) {
+    if (setup->home && !setup->config_dir && !setup->engine_config &&
+        strcmp(setup->engine, "podman") != 0) {
         ocv_error_set(err, OCV_ERR_CONFIG, "setup %s: only root can change what is in /etc", name);
         ocv_error_hint(err,
                        "podman can be set up for a user; a rootless Docker or containerd has a "

@@ -102,7 +102,7 @@ bool state_knows_digest(struct state *state, const char *name, const char *diges
 }
 
 /* Before a row is added: no other of the reference has another user. Choices from another index
- * are dropped for it; `index` NULL: no choice is. */
+ * are dropped for it; `index` "": no choice is. */
 static int make_room(struct state *state, const char *reference, const char *user,
                      const char *index, struct ocv_error *err)
 {
@@ -112,7 +112,7 @@ static int make_room(struct state *state, const char *reference, const char *use
                         "SELECT child, idx, user FROM pods WHERE reference = ?1 AND user <> ?2"
                         " UNION ALL SELECT child, idx, user FROM choices WHERE reference = ?1"
                         " AND user <> ?2 AND (?3 = '' OR idx = ?3) LIMIT 1",
-                        "sss", reference, user, index ? index : ""),
+                        "sss", reference, user, index),
             &other)) {
         bool order = strcmp(user, other.user) < 0;
         return ocv_error_set(err, OCV_ERR_CHECK, "variants of %s run as different users (%s, %s)",
@@ -160,7 +160,7 @@ int state_put_choice(struct state *state, const struct state_key *key,
 static int put_pod_row(struct state *state, const char *reference, const struct state_pod *pod,
                        const struct state_value *value, int64_t when, struct ocv_error *err)
 {
-    OCV_TRY(make_room(state, reference, value->user, NULL, err));
+    OCV_TRY(make_room(state, reference, value->user, "", err));
     OCV_TRY(state_run(state,
                       state_query(state->writer,
                                   "INSERT INTO pods(reference, uid, seen, child, idx, user, time)"

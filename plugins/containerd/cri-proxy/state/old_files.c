@@ -18,7 +18,7 @@
 static bool is_sound(const struct state_old *x)
 {
     ocv_auto(ocv_reference) reference = NULL;
-    if (!x->reference || !x->child || strlen(x->reference) >= PINNED_TEXT_MAX ||
+    if (strlen(x->reference) >= PINNED_TEXT_MAX ||
         ocv_reference_parse(x->reference, &reference, NULL) < 0 || !ocv_digest_known(x->child))
         return false;
     if (!x->index && !x->user)
@@ -45,12 +45,14 @@ int state_old_parse(const void *bytes, size_t len, struct state_old *out, struct
     int status = ocv_json_load("file", bytes, len, FILE_MAX, &json, err);
     for (size_t i = 0; status == OCV_OK && i < sizeof(texts) / sizeof(*texts); i++)
         status = ocv_json_string(json, "file", texts[i].key, texts[i].to, err);
-    if (status == OCV_OK && !is_sound(out))
+    if (status == OCV_OK && (!out->reference || !out->child || !is_sound(out)))
         status = ocv_error_set(err, OCV_ERR_DATA, "not a choice of this proxy");
     if (status < 0) {
         json_decref(json);
         return status;
     }
+    if (!out->index)
+        out->index = strrchr(out->reference, '@') + 1;
     out->time = json_integer_value(json_object_get(json, "time"));
     out->owner = json;
     return OCV_OK;
@@ -70,10 +72,9 @@ static int read_index(int fd, const char *dir, const char *digest, struct ocv_bu
 static int take_choice(struct state *state, int fd, const char *dir, const struct state_old *old,
                        bool proved, struct ocv_error *err)
 {
-    const char *digest = old->index ? old->index : strrchr(old->reference, '@') + 1;
     ocv_auto_buffer body;
     ocv_buffer_init(&body, STATE_INDEX_MAX);
-    int kept = read_index(fd, dir, digest, &body, err);
+    int kept = read_index(fd, dir, old->index, &body, err);
     if (proved) { /* another user could have written the rest */
         ocv_auto(ocv_index) index = NULL;
         OCV_TRY(kept);
@@ -83,7 +84,7 @@ static int take_choice(struct state *state, int fd, const char *dir, const struc
     }
     OCV_TRY(old->user ? state_put_old_choice(state, old, err)
                       : state_put_old_pinned(state, old, err));
-    return kept == OCV_OK ? state_put_index(state, digest, body.data, body.len, err) : OCV_OK;
+    return kept == OCV_OK ? state_put_index(state, old->index, body.data, body.len, err) : OCV_OK;
 }
 
 static int take_file(struct state *state, int fd, const char *dir, const char *name, bool proved,

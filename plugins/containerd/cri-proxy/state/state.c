@@ -277,7 +277,7 @@ int state_open(const char *dir, const char *old_dir, struct state **out, struct 
     if (status == OCV_ERR_DATA || status == OCV_ERR_UNSUPPORTED ||
         (status < 0 && (why == SQLITE_CORRUPT || why == SQLITE_NOTADB)))
         status = set_aside(state, err);
-    if (status == OCV_ERR_IO)
+    if (status == OCV_ERR_IO && state->path)
         status = keep_in_memory(state, err);
     umask(mask);
     if (status < 0) {

@@ -24,7 +24,7 @@ struct state {
     size_t next_seen;
 };
 
-/** A file of an earlier version: a pinned index's choice where `wishes` and `uid` are NULL, a
+/** A file of an earlier version: a pinned index's choice where `user` is NULL, a
  *  workload's where `wishes` is not, else a pod's. Texts belong to `owner`. */
 struct state_old {
     void *owner; /* a json_t */
