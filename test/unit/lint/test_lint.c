@@ -9,12 +9,27 @@ static bool goes_with(const char *id, const char *other)
     return !strcmp(id, "OCV207") && !strcmp(other, "OCV508");
 }
 
+/* As in a repository that enables the rule: some are off by default. */
+static void lint_enabled(const struct ocv_lint_rule *rule, const char *text,
+                         struct ocv_lint_report *report)
+{
+    char settings[64];
+    ocv_auto(ocv_lint_config) config = NULL;
+    struct ocv_error err = {0};
+    snprintf(settings, sizeof(settings), "enable: [%s]\n", rule->id);
+    ck_assert_msg(ocv_lint_config_read("settings", settings, strlen(settings), &config, &err) ==
+                      OCV_OK,
+                  "%s", err.message);
+    *report = (struct ocv_lint_report){0};
+    lint_with(text, config, report);
+}
+
 /* The bad example shows its rule, and no other fault that a reader would have to think away. */
 START_TEST(bad_example_is_found)
 {
     const struct ocv_lint_rule *rule = ocv_lint_rule((size_t)_i);
     struct ocv_lint_report report;
-    lint(rule->bad, &report);
+    lint_enabled(rule, rule->bad, &report);
     const struct ocv_lint_finding *found = find(&report, rule->id);
     ck_assert_msg(found != NULL, "%s finds nothing in\n%s", rule->id, rule->bad);
     ck_assert_msg(rule->fix == OCV_LINT_FIX_NO || (found->hint && *found->hint),
@@ -29,11 +44,22 @@ START_TEST(bad_example_is_found)
 }
 END_TEST
 
+START_TEST(off_means_off)
+{
+    const struct ocv_lint_rule *rule = ocv_lint_rule((size_t)_i);
+    struct ocv_lint_report report;
+    lint(rule->bad, &report);
+    ck_assert_msg((find(&report, rule->id) != NULL) == (rule->level != OCV_LINT_OFF), "%s",
+                  rule->id);
+    ocv_lint_report_free(&report);
+}
+END_TEST
+
 START_TEST(good_example_is_clean)
 {
     const struct ocv_lint_rule *rule = ocv_lint_rule((size_t)_i);
     struct ocv_lint_report report;
-    lint(rule->good, &report);
+    lint_enabled(rule, rule->good, &report);
     if (report.n)
         ck_abort_msg("%s: its good example has %s: %s\n%s", rule->id, report.findings[0].rule->id,
                      report.findings[0].message, rule->good);
@@ -254,6 +280,7 @@ TEST_FILE
     tcase_add_unchecked_fixture(tcase, read_rules, free_rules);
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, bad_example_is_found, 0, OCV_LINT_RULES);
+    tcase_add_loop_test(tcase, off_means_off, 0, OCV_LINT_RULES);
     tcase_add_loop_test(tcase, good_example_is_clean, 0, OCV_LINT_RULES);
     tcase_add_loop_test(tcase, fix_removes_the_finding, 0, OCV_LINT_RULES);
     tcase_add_loop_test(tcase, good_example_needs_no_fix, 0, OCV_LINT_RULES);

@@ -51,7 +51,7 @@ int state_old_parse(const void *bytes, size_t len, struct state_old *out, struct
         json_decref(json);
         return status;
     }
-    if (!out->index)
+    if (!out->index && out->reference)
         out->index = strrchr(out->reference, '@') + 1;
     out->time = json_integer_value(json_object_get(json, "time"));
     out->owner = json;
