@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "lib/registry/auth/credentials.h"
 #include "plugins/containerd/cri-proxy/request/pinned.h"
 
 #include "lib/base/cleanup.h"
@@ -83,21 +84,14 @@ int wire_replace_image(const uint8_t *message, size_t len, const struct wire_ima
     return OCV_OK;
 }
 
-static void wipe_secret(char *secret)
-{
-    if (secret)
-        explicit_bzero(secret, strlen(secret));
-    free(secret);
-}
-
 void wire_auth_free(struct wire_auth *auth)
 {
-    wipe_secret(auth->username);
-    wipe_secret(auth->password);
-    wipe_secret(auth->auth);
-    wipe_secret(auth->server_address);
-    wipe_secret(auth->identity_token);
-    wipe_secret(auth->registry_token);
+    ocv_secret_free(auth->username);
+    ocv_secret_free(auth->password);
+    ocv_secret_free(auth->auth);
+    ocv_secret_free(auth->server_address);
+    ocv_secret_free(auth->identity_token);
+    ocv_secret_free(auth->registry_token);
     *auth = (struct wire_auth){0};
 }
 
@@ -116,7 +110,7 @@ static int read_texts(const uint8_t *bytes, size_t len, struct wire_auth *out,
         if (field.number > AUTH_TEXTS || field.type != GRPC_BYTES)
             continue;
         char **text = texts[field.number - 1];
-        wipe_secret(*text);
+        ocv_secret_free(*text);
         *text = NULL;
         if (!field.len)
             continue;
