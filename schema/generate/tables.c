@@ -32,6 +32,17 @@ static void print_documented(node ns, node feature)
         print_joined(values && values->type == OCV_YAML_LIST ? values : NULL, ",");
 }
 
+/* Its values, its pattern, and what is documented early; each with a comma behind it. */
+static void print_feature(node ns, node feature)
+{
+    print_joined(ocv_yaml_get(feature, "values"), ",");
+    printf(", ");
+    print_string(ocv_yaml_text(feature, "pattern"));
+    printf(", ");
+    print_documented(ns, feature);
+    printf(", ");
+}
+
 void vocabulary(void)
 {
     const char *last = "";
@@ -61,12 +72,7 @@ void vocabulary(void)
     for (node ns = list->first; ns; ns = ns->next)
         for (node feature = first_of(ns, "features"); feature; feature = feature->next) {
             printf("    {\"%s\", \"%s\", ", need(ns, "namespace"), need(feature, "feature"));
-            print_joined(ocv_yaml_get(feature, "values"), ",");
-            printf(", ");
-            print_string(ocv_yaml_text(feature, "pattern"));
-            printf(", ");
-            print_documented(ns, feature);
-            printf(", ");
+            print_feature(ns, feature);
             print_joined(ocv_yaml_get(feature, "names"), ",");
             printf(", ");
             print_joined(ocv_yaml_get(feature, "downwards"), ",");
@@ -97,12 +103,7 @@ void vocabulary_words(void)
     for (node ns = list->first; ns; ns = ns->next)
         for (node feature = first_of(ns, "features"); feature; feature = feature->next) {
             printf("    {\"%s\", ", need(feature, "feature"));
-            print_joined(ocv_yaml_get(feature, "values"), ",");
-            printf(", ");
-            print_string(ocv_yaml_text(feature, "pattern"));
-            printf(", ");
-            print_documented(NULL, feature);
-            printf(", ");
+            print_feature(NULL, feature);
             print_strings(feature, (const char *const[]){"meaning", "example", NULL});
             printf(", ");
             print_joined(ocv_yaml_get(feature, "names"), ",");
