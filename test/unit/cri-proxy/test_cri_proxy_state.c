@@ -324,7 +324,8 @@ static const char whole_index[] =
 START_TEST(state_takes_over_what_is_proved)
 {
     char digest[OCV_DIGEST_MAX], child[OCV_DIGEST_MAX];
-    char good[PINNED_TEXT_MAX], planted[PINNED_TEXT_MAX], known[PINNED_TEXT_MAX];
+    char path[256], text[1024], good[PINNED_TEXT_MAX], planted[PINNED_TEXT_MAX],
+        known[PINNED_TEXT_MAX];
     ck_assert_int_lt(access(old, F_OK), 0); /* it is not made */
     ck_assert_int_eq(mkdir(old, 0700), 0);
     write_old_index(old, whole_index, digest);
@@ -335,6 +336,18 @@ START_TEST(state_takes_over_what_is_proved)
     write_old(old, planted, C_DIGEST, 1);
     write_old(old, known, B_DIGEST, 1);
     write_old(old, "r.example/bare@" A_DIGEST, B_DIGEST, 1);
+    /* a tag's choice says of no index that it is that tag's, though the index be there */
+    snprintf(
+        text, sizeof(text),
+        "{\"reference\": \"r.example/app:1\", \"wishes\": \"\", \"devices\": \"node\", \"child\": "
+        "\"%s\", \"index\": \"%s\", \"user\": \"root\", \"time\": 1}",
+        B_DIGEST, digest);
+    write_file(old, "choice.json", text);
+    /* what that user may put there holds up nothing */
+    snprintf(path, sizeof(path), "%s/link.json", old);
+    ck_assert_int_eq(symlink("/dev/zero", path), 0);
+    snprintf(path, sizeof(path), "%s/pipe.json", old);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
     put(known, C_DIGEST);
     open_again();
     ck_assert(state_find_pinned(state, good, child));
@@ -342,6 +355,9 @@ START_TEST(state_takes_over_what_is_proved)
     ck_assert(state_find_pinned(state, known, child));
     ck_assert_str_eq(child, C_DIGEST); /* the newer choice stays */
     ck_assert(!finds(planted) && !finds("r.example/bare@" A_DIGEST));
+    const struct state_key tagged = {"r.example/app:1", "", "node"};
+    struct state_value value;
+    ck_assert(!state_find_choice(state, &tagged, &value));
     ck_assert(has_index(digest));
     ck_assert_int_lt(access(old, F_OK), 0);
 }

@@ -58,14 +58,21 @@ int state_old_parse(const void *bytes, size_t len, struct state_old *out, struct
     return OCV_OK;
 }
 
-/* The index of a choice, as the directory has it: OCV_ERR_NOT_FOUND without one. */
+/* Read a file. One that cannot be read holds up none of the others: it is no choice. */
+static int read_file(int fd, const char *dir, const char *name, struct ocv_buffer *out,
+                     struct ocv_error *err)
+{
+    int status = ocv_file_read_at(fd, dir, name, out, err);
+    return status < 0 && status != OCV_ERR_NOMEM ? OCV_ERR_DATA : status;
+}
+
 static int read_index(int fd, const char *dir, const char *digest, struct ocv_buffer *out,
                       struct ocv_error *err)
 {
     char name[OCV_DIGEST_MAX + 16];
     snprintf(name, sizeof(name), "index-%s", digest);
     *strchr(name, ':') = '-';
-    OCV_TRY(ocv_file_read_at(fd, dir, name, out, err));
+    OCV_TRY(read_file(fd, dir, name, out, err));
     return ocv_digest_check(digest, out->data ? out->data : "", out->len, err);
 }
 
@@ -75,8 +82,10 @@ static int take_choice(struct state *state, int fd, const char *dir, const struc
     ocv_auto_buffer body;
     ocv_buffer_init(&body, STATE_INDEX_MAX);
     int kept = read_index(fd, dir, old->index, &body, err);
-    if (proved) { /* another user could have written the rest */
+    if (proved) { /* another user could have written it; only a pin says of which index it speaks */
         ocv_auto(ocv_index) index = NULL;
+        if (old->user)
+            return ocv_error_set(err, OCV_ERR_DATA, "not a choice of a pinned index");
         OCV_TRY(kept);
         OCV_TRY(ocv_index_parse(body.data ? body.data : "", body.len, NULL, &index, err));
         if (!ocv_index_find_digest(index, old->child))
@@ -93,7 +102,7 @@ static int take_file(struct state *state, int fd, const char *dir, const char *n
     struct state_old old;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, FILE_MAX);
-    OCV_TRY(ocv_file_read_at(fd, dir, name, &text, err));
+    OCV_TRY(read_file(fd, dir, name, &text, err));
     OCV_TRY(state_old_parse(text.data ? text.data : "", text.len, &old, err));
     int status = take_choice(state, fd, dir, &old, proved, err);
     json_decref(old.owner);
@@ -138,7 +147,7 @@ void state_take_over(struct state *state, const char *dir, bool proved)
         status = state_end(state, status, &err);
     if (status < 0)
         log_line("%s: nothing is taken over: %s", dir, err.message);
-    bool stored = status == OCV_OK && strcmp(state->path, ":memory:") != 0;
+    bool stored = status == OCV_OK && !state->in_memory;
     rewinddir(list);
     for (const struct dirent *d; stored && (d = readdir(list));)
         if (is_old_name(d->d_name))
@@ -148,5 +157,5 @@ void state_take_over(struct state *state, const char *dir, bool proved)
         (void)rmdir(dir); /* fails if it is not empty */
     if (n)
         log_line("%zu of %zu choices in %s are now in %s", status == OCV_OK ? taken : 0, n, dir,
-                 state->path);
+                 state->in_memory ? "memory" : state->path);
 }

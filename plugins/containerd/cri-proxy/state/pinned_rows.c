@@ -83,8 +83,6 @@ int state_put_pinned(struct state *state, const char *key, const char *child, co
     if (status == OCV_OK && (!state_take_value(select_pinned(state->writer, key), &known) ||
                              strcmp(known.child, child) != 0))
         status = put_pinned_row(state, key, child, (int64_t)time(NULL), err);
-    if (status == OCV_OK)
-        status = state_drop_unnamed_indexes(state, err);
     return state_end(state, status, err);
 }
 

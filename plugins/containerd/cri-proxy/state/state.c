@@ -126,7 +126,8 @@ int state_keep_newest(struct state *state, const char *table, unsigned max, stru
     snprintf(sql, sizeof(sql),
              "DELETE FROM %s WHERE rowid IN (SELECT rowid FROM %s ORDER BY time, rowid LIMIT ?1)",
              table, table);
-    return state_run(state, state_query(state->writer, sql, "i", n - max), err);
+    OCV_TRY(state_run(state, state_query(state->writer, sql, "i", n - max), err));
+    return state_drop_unnamed_indexes(state, err);
 }
 
 int state_drop_unnamed_indexes(struct state *state, struct ocv_error *err)
@@ -235,11 +236,12 @@ static int set_aside(struct state *state, struct ocv_error *err)
     return open_database(state, err);
 }
 
-/* A disk that is full, or read-only. */
+/* The disk is full, read-only or worse. */
 static int keep_in_memory(struct state *state, struct ocv_error *err)
 {
     log_line("%s; what is chosen is kept in memory until the next start", err->message);
     close_database(state);
+    state->in_memory = true;
     snprintf(state->path, strlen(state->path) + 1, ":memory:");
     OCV_TRY(open_connection(state, &state->writer, err));
     state->reader = state->writer;
@@ -277,7 +279,7 @@ int state_open(const char *dir, const char *old_dir, struct state **out, struct 
     if (status == OCV_ERR_DATA || status == OCV_ERR_UNSUPPORTED ||
         (status < 0 && (why == SQLITE_CORRUPT || why == SQLITE_NOTADB)))
         status = set_aside(state, err);
-    if (status == OCV_ERR_IO && state->path)
+    if (status < 0 && status != OCV_ERR_NOMEM && state->path)
         status = keep_in_memory(state, err);
     umask(mask);
     if (status < 0) {

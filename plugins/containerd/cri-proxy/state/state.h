@@ -29,8 +29,8 @@
 
 struct state;
 /** Open or create it, and take over the files that earlier versions kept in `dir`, and in
- *  `old_dir` (NULL: none), which another user could write to: of that only choices whose index is
- *  there and lists the child. */
+ *  `old_dir` (NULL: none), which another user could write to: of that only pinned ones whose
+ *  index is there and lists the child. */
 int state_open(const char *dir, const char *old_dir, struct state **out,
                struct ocv_error *err) OCV_WARN_UNUSED;
 void state_free(struct state *state);

@@ -18,14 +18,15 @@ struct state_seen {
 
 struct state {
     char *dir, *path;
+    bool in_memory;           /* there is no file */
     sqlite3 *writer, *reader; /* two, so that readers do not wait for the disk */
     pthread_mutex_t writing, reading, seeing;
     struct state_seen seen[STATE_SEEN_MAX];
     size_t next_seen;
 };
 
-/** A file of an earlier version: a pinned index's choice where `user` is NULL, a
- *  workload's where `wishes` is not, else a pod's. Texts belong to `owner`. */
+/** A file of an earlier version: a pinned index's choice where `user` is NULL, a workload's where
+ *  `wishes` is not, else a pod's. Texts belong to `owner`. */
 struct state_old {
     void *owner; /* a json_t */
     const char *reference, *wishes, *devices, *uid, *seen, *child, *index, *user;
@@ -40,8 +41,9 @@ int state_put_old_pinned(struct state *state, const struct state_old *old,
                          struct ocv_error *err) OCV_WARN_UNUSED;
 int state_put_old_choice(struct state *state, const struct state_old *old,
                          struct ocv_error *err) OCV_WARN_UNUSED;
-/** Take the files over and remove them. What cannot be stored stays for the next start. `proved`:
- *  only choices whose index is there and lists the child. */
+/** Take the files over and remove them, also those that cannot be read or are no choices; where the
+ *  rest cannot be stored all stay for the next start. `proved`: only those of pinned indexes,
+ *  where the index is there and lists the child. */
 void state_take_over(struct state *state, const char *dir, bool proved);
 
 /* The database. Statements that change something run on the writer, within a transaction. */
@@ -64,7 +66,7 @@ int state_end(struct state *state, int status, struct ocv_error *err) OCV_WARN_U
 /** Store an index, unless it is there or too large. */
 int state_put_index(struct state *state, const char *digest, const void *bytes, size_t len,
                     struct ocv_error *err) OCV_WARN_UNUSED;
-/** Drop the oldest rows of a table above `max`. */
+/** Drop the oldest rows of a table above `max`, and with them indexes that no row names. */
 int state_keep_newest(struct state *state, const char *table, unsigned max,
                       struct ocv_error *err) OCV_WARN_UNUSED;
 int state_drop_unnamed_indexes(struct state *state, struct ocv_error *err) OCV_WARN_UNUSED;
