@@ -18,33 +18,13 @@
 
 #define CHANGED_MAX 1024u
 
-/* "choose shadow -> on, registries, credentials /etc/a.json": values that are a single word are
- * shown. */
-static void log_read(const struct ocv_config *old, const struct ocv_config *now)
-{
-    ocv_auto_buffer text;
-    int status = OCV_OK;
-    ocv_buffer_init(&text, CHANGED_MAX);
-    for (const char *const *key = ocv_config_keys(); *key && status == OCV_OK; key++) {
-        const char *was = ocv_config_get(old, *key), *is = ocv_config_get(now, *key);
-        const char *before = text.len ? ", " : "";
-        if (!ocv_config_differs(old, now, *key))
-            continue;
-        if (!was && !is)
-            status = ocv_buffer_printf(&text, NULL, "%s%s", before, *key);
-        else
-            status = ocv_buffer_printf(&text, NULL, "%s%s %s -> %s", before, *key,
-                                       was ? was : "(default)", is ? is : "(default)");
-    }
-    log_line(LOG_LEVEL_INFO, "configuration read again: %s%s%s", text.len ? "changed: " : "",
-             text.len ? text.data : "nothing changed", status < 0 ? ", and more" : "");
-}
-
 static void reload_configuration(struct daemon *d)
 {
     struct ocv_error err = {0};
     struct settings *settings = NULL;
     struct instance *instance = NULL;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, CHANGED_MAX);
     notify_send("RELOADING=1");
     int status = daemon_read_settings(d, &settings, &err);
     const struct settings *old = server_instance(d->server)->settings;
@@ -62,7 +42,22 @@ static void reload_configuration(struct daemon *d)
         log_line(LOG_LEVEL_ERROR, "keeping the old configuration: %s", err.message);
     } else {
         node_compare(server_instance(d->server)->node, instance->node, "SIGHUP", d->metrics);
-        log_read(old->config, settings->config);
+        /* "choose shadow -> on, registries, credentials /etc/a.json": values that are a single word
+         * are shown. */
+        for (const char *const *key = ocv_config_keys(); *key && status == OCV_OK; key++) {
+            const char *was = ocv_config_get(old->config, *key);
+            const char *is = ocv_config_get(settings->config, *key);
+            const char *before = text.len ? ", " : "";
+            if (!ocv_config_differs(old->config, settings->config, *key))
+                continue;
+            if (!was && !is)
+                status = ocv_buffer_printf(&text, NULL, "%s%s", before, *key);
+            else
+                status = ocv_buffer_printf(&text, NULL, "%s%s %s -> %s", before, *key,
+                                           was ? was : "(default)", is ? is : "(default)");
+        }
+        log_line(LOG_LEVEL_INFO, "configuration read again: %s%s%s", text.len ? "changed: " : "",
+                 text.len ? text.data : "nothing changed", status < 0 ? ", and more" : "");
         server_replace(d->server, instance);
         daemon_log_choose(settings->config);
         setup_report_read(d->report, d->metrics);

@@ -75,28 +75,12 @@ static enum MHD_Result check_framing(void *cls, enum MHD_ValueKind kind, const c
     return MHD_YES;
 }
 
-static enum MHD_Result refuse_body(struct MHD_Connection *connection, const char *method)
-{
-    static char text[] = "{\"errors\":[{\"code\":\"UNSUPPORTED\",\"message\":"
-                         "\"this registry is read only\"}]}\n";
-    bool reading = !strcmp(method, "GET") || !strcmp(method, "HEAD");
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(sizeof(text) - 1, text, MHD_RESPMEM_PERSISTENT);
-    if (!response)
-        return MHD_NO;
-    MHD_add_response_header(response, "Content-Type", "application/json");
-    MHD_add_response_header(response, "Connection", "close");
-    MHD_add_response_header(response, "Allow", "GET, HEAD");
-    enum MHD_Result result = MHD_queue_response(
-        connection, reading ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_METHOD_NOT_ALLOWED, response);
-    MHD_destroy_response(response);
-    return result;
-}
-
 static enum MHD_Result handle_request(void *cls, struct MHD_Connection *connection, const char *url,
                                       const char *method, const char *version, const char *upload,
                                       size_t *upload_size, void **context)
 {
+    static char read_only[] = "{\"errors\":[{\"code\":\"UNSUPPORTED\",\"message\":"
+                              "\"this registry is read only\"}]}\n";
     struct server *server = cls;
     struct http_request *request = *context;
     if (!request) {
@@ -106,11 +90,20 @@ static enum MHD_Result handle_request(void *cls, struct MHD_Connection *connecti
         struct body_framing framing = {0};
         MHD_get_connection_values(connection, MHD_HEADER_KIND, check_framing, &framing);
         if (framing.body) {
-            metrics_request(server->current.metrics,
-                            strcmp(method, "GET") && strcmp(method, "HEAD") ? OUTCOME_WRITE
-                                                                            : OUTCOME_BAD_REQUEST,
+            bool reading = !strcmp(method, "GET") || !strcmp(method, "HEAD");
+            metrics_request(server->current.metrics, reading ? OUTCOME_BAD_REQUEST : OUTCOME_WRITE,
                             0, 0);
-            return refuse_body(connection, method);
+            struct MHD_Response *response = MHD_create_response_from_buffer(
+                sizeof(read_only) - 1, read_only, MHD_RESPMEM_PERSISTENT);
+            if (!response)
+                return MHD_NO;
+            MHD_add_response_header(response, "Content-Type", "application/json");
+            MHD_add_response_header(response, "Connection", "close");
+            MHD_add_response_header(response, "Allow", "GET, HEAD");
+            enum MHD_Result result = MHD_queue_response(
+                connection, reading ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_METHOD_NOT_ALLOWED, response);
+            MHD_destroy_response(response);
+            return result;
         }
         struct instance *instance = current_borrow(&server->current);
         bool foreign = foreign_request(connection, instance->settings);
@@ -154,50 +147,6 @@ static unsigned share_of_places(unsigned most, unsigned sixteenths)
     return n > 8 ? n : 8;
 }
 
-static int start_mirror(struct server *server, const struct listening *given, struct ocv_error *err)
-{
-    struct listening own = {.fd = -1};
-    int status = given ? OCV_OK : listen_mirror(server->current.instance->settings, -1, &own, err);
-    if (status < 0)
-        return status;
-    const struct listening *mirror = given ? given : &own;
-    server->current.port = mirror->port;
-    server->current.address = strdup(mirror->address);
-    server->held = fcntl(mirror->fd, F_DUPFD_CLOEXEC, 0);
-    const struct httpd_calls calls = {handle_request, request_completed, connections_notify, server,
-                                      &server->mirror_peers};
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned threads = cpus < 1 ? 1 : cpus > THREADS_MAX ? THREADS_MAX : (unsigned)cpus;
-    const struct httpd_limits limits = {threads, (unsigned)server->mirror_peers.max, HTTPD_STALL_S,
-                                        HTTPD_HEAD_MAX};
-    status = httpd_new(mirror->fd, &calls, &limits, &server->mirror, err);
-    if (status == OCV_OK && !server->current.address)
-        return ocv_error_nomem(err);
-    return status < 0 ? ocv_error_prefix(err, "%s", mirror->address) : OCV_OK;
-}
-
-static int start_api(struct server *server, int unix_fd, struct ocv_error *err)
-{
-    const struct settings *settings = server->current.instance->settings;
-    int fd = unix_fd;
-    if (fd < 0) {
-        OCV_TRY(listen_unix(settings->socket_path, &fd, err));
-        server->own_socket = true;
-    }
-    /* A socket that was passed may have another path than the configuration. */
-    struct sockaddr_un address = {0};
-    socklen_t len = sizeof(address);
-    if (getsockname(fd, (struct sockaddr *)&address, &len) == 0 && address.sun_family == AF_UNIX)
-        memcpy(server->socket_path, address.sun_path, sizeof(address.sun_path));
-    OCV_TRY(api_start(&server->current, fd, true, &server->api_peers, &server->api, err));
-    if (!settings->metrics_listen)
-        return OCV_OK;
-    struct listening own = {.fd = -1};
-    OCV_TRY(listen_tcp(settings->metrics_listen, -1, &own, err));
-    return api_start(&server->current, own.fd, false, &server->metrics_peers, &server->tcp_metrics,
-                     err);
-}
-
 OCV_DEFINE_CLEANUP(server)
 
 int server_new(struct instance *instance, struct metrics *metrics, const struct listening *mirror,
@@ -215,8 +164,44 @@ int server_new(struct instance *instance, struct metrics *metrics, const struct 
     connections_init(&server->api_peers, share_of_places(API_CONNECTIONS_MAX, 1));
     connections_init(&server->metrics_peers, share_of_places(API_CONNECTIONS_MAX, 1));
     server->held = -1;
-    OCV_TRY(start_mirror(server, mirror, err));
-    OCV_TRY(start_api(server, unix_fd, err));
+
+    const struct settings *settings = instance->settings;
+    struct listening own = {.fd = -1}, metrics_own = {.fd = -1};
+    if (!mirror) {
+        OCV_TRY(listen_mirror(settings, -1, &own, err));
+        mirror = &own;
+    }
+    server->current.port = mirror->port;
+    server->current.address = strdup(mirror->address);
+    server->held = fcntl(mirror->fd, F_DUPFD_CLOEXEC, 0);
+    const struct httpd_calls calls = {handle_request, request_completed, connections_notify, server,
+                                      &server->mirror_peers};
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned threads = cpus < 1 ? 1 : cpus > THREADS_MAX ? THREADS_MAX : (unsigned)cpus;
+    const struct httpd_limits limits = {threads, (unsigned)server->mirror_peers.max, HTTPD_STALL_S,
+                                        HTTPD_HEAD_MAX};
+    int status = httpd_new(mirror->fd, &calls, &limits, &server->mirror, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "%s", mirror->address);
+    if (!server->current.address)
+        return ocv_error_nomem(err);
+
+    int fd = unix_fd;
+    if (fd < 0) {
+        OCV_TRY(listen_unix(settings->socket_path, &fd, err));
+        server->own_socket = true;
+    }
+    /* A socket that was passed may have another path than the configuration. */
+    struct sockaddr_un address = {0};
+    socklen_t len = sizeof(address);
+    if (getsockname(fd, (struct sockaddr *)&address, &len) == 0 && address.sun_family == AF_UNIX)
+        memcpy(server->socket_path, address.sun_path, sizeof(address.sun_path));
+    OCV_TRY(api_start(&server->current, fd, true, &server->api_peers, &server->api, err));
+    if (settings->metrics_listen) {
+        OCV_TRY(listen_tcp(settings->metrics_listen, -1, &metrics_own, err));
+        OCV_TRY(api_start(&server->current, metrics_own.fd, false, &server->metrics_peers,
+                          &server->tcp_metrics, err));
+    }
     *out = ocv_steal(&server);
     return OCV_OK;
 }
