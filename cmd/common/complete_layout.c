@@ -27,24 +27,12 @@ static int offer_tag(void *data, const char *tag, const char *image_name,
     return 0;
 }
 
-/* `head` and "oci:DIR:" with each tag. False if DIR is not a layout. */
-static bool offer_tags(struct ocv_completion *c, const char *head, const char *dir)
-{
-    struct ocv_error err = {0};
-    ocv_auto(ocv_layout) layout = NULL;
-    char before[2 * PATH_MAX];
-    struct tags tags = {c, before};
-    snprintf(before, sizeof(before), "%s" OCI "%s:", head, dir);
-    if (ocv_layout_open(dir, OCV_LAYOUT_READ, &layout, &err) < 0)
-        return false;
-    (void)!ocv_layout_list(layout, offer_tag, &tags, &err);
-    return true;
-}
-
 void complete_layout(struct ocv_completion *c, const char *head)
 {
     const char *typed = c->word + strlen(head);
-    char dir[PATH_MAX];
+    char dir[PATH_MAX], before[2 * PATH_MAX];
+    struct ocv_error err = {0};
+    ocv_auto(ocv_layout) layout = NULL;
     if (strncmp(typed, OCI, strlen(OCI)) != 0) {
         char text[PATH_MAX];
         snprintf(text, sizeof(text), "%s" OCI, head);
@@ -57,8 +45,12 @@ void complete_layout(struct ocv_completion *c, const char *head)
     typed += strlen(OCI);
     const char *colon = strrchr(typed, ':');
     snprintf(dir, sizeof(dir), "%.*s", colon ? (int)(colon - typed) : (int)strlen(typed), typed);
-    if (*dir && offer_tags(c, head, dir))
+    if (*dir && ocv_layout_open(dir, OCV_LAYOUT_READ, &layout, &err) == OCV_OK) {
+        struct tags tags = {c, before};
+        snprintf(before, sizeof(before), "%s" OCI "%s:", head, dir);
+        (void)!ocv_layout_list(layout, offer_tag, &tags, &err);
         return;
+    }
 
     const char *slash = strrchr(typed, '/'), *name = slash ? slash + 1 : typed;
     char path[PATH_MAX], parent[PATH_MAX], file[PATH_MAX + 16], text[2 * PATH_MAX];

@@ -52,22 +52,6 @@ static bool read_socket_table(const char *table, const struct listener_address *
     return found;
 }
 
-/* An IPv6 socket may also own an IPv4 address: as a mapped address, or as [::]. */
-static bool find_mapped(const struct sockaddr_in *four, struct listener *out)
-{
-    static const struct in6_addr none;
-    struct in6_addr mapped = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
-    struct listener_address wanted;
-    unsigned port = ntohs(four->sin_port);
-    print_address(wanted.any, &mapped, sizeof(mapped), port);
-    memcpy(&mapped.s6_addr[12], &four->sin_addr, sizeof(four->sin_addr));
-    print_address(wanted.exact, &mapped, sizeof(mapped), port);
-    if (read_socket_table("/proc/net/tcp6", &wanted, out))
-        return true;
-    print_address(wanted.any, &none, sizeof(none), port);
-    return read_socket_table("/proc/net/tcp6", &wanted, out);
-}
-
 bool listener_find(const struct sockaddr_storage *address, struct listener *out)
 {
     static const struct in6_addr none;
@@ -78,7 +62,17 @@ bool listener_find(const struct sockaddr_storage *address, struct listener *out)
         unsigned port = ntohs(four->sin_port);
         print_address(wanted.exact, &four->sin_addr, sizeof(four->sin_addr), port);
         print_address(wanted.any, &none, sizeof(four->sin_addr), port);
-        return read_socket_table("/proc/net/tcp", &wanted, out) || find_mapped(four, out);
+        if (read_socket_table("/proc/net/tcp", &wanted, out))
+            return true;
+        /* An IPv6 socket may also own an IPv4 address: as a mapped address, or as [::]. */
+        struct in6_addr mapped = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+        print_address(wanted.any, &mapped, sizeof(mapped), port);
+        memcpy(&mapped.s6_addr[12], &four->sin_addr, sizeof(four->sin_addr));
+        print_address(wanted.exact, &mapped, sizeof(mapped), port);
+        if (read_socket_table("/proc/net/tcp6", &wanted, out))
+            return true;
+        print_address(wanted.any, &none, sizeof(none), port);
+        return read_socket_table("/proc/net/tcp6", &wanted, out);
     }
     const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
     print_address(wanted.exact, &six->sin6_addr, sizeof(none), ntohs(six->sin6_port));

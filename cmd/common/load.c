@@ -24,60 +24,10 @@ static int merge_file(struct cli *cli, const char *path, bool must_exist, struct
     return ocv_config_merge_yaml(cli->config, path, text.data ? text.data : "", text.len, err);
 }
 
-static int merge_files(struct cli *cli, struct ocv_error *err)
-{
-    if (cli->config_file)
-        return merge_file(cli, cli->config_file, true, err);
-    int status = merge_file(cli, OCV_PATH_CONFIG, false, err);
-    const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME");
-    bool has_xdg = xdg && *xdg;
-    char path[4096];
-    if (status < 0 || (!has_xdg && !home) || cli->no_environment)
-        return status;
-    snprintf(path, sizeof(path), "%s%s/ocivariant/config.yaml", has_xdg ? xdg : home,
-             has_xdg ? "" : "/.config");
-    cli->own_settings = access(path, F_OK) == 0;
-    return merge_file(cli, path, false, err);
-}
-
 /* The other keys name the engine, the daemon, or the directory of records. */
 static bool bears_on_choice(const char *key)
 {
     return strcmp(key, "to") != 0 && strcmp(key, "socket") != 0 && strcmp(key, "state_dir") != 0;
-}
-
-static int merge_environment(struct cli *cli, struct ocv_error *err)
-{
-    const char *const *keys = ocv_config_keys();
-    for (size_t i = 0; keys[i]; i++) {
-        char name[64];
-        snprintf(name, sizeof(name), "OCV_%s", keys[i]);
-        for (char *p = name; *p; p++)
-            *p = (char)toupper((unsigned char)*p);
-        const char *text = getenv(name);
-        cli->own_settings = cli->own_settings || (text && bears_on_choice(keys[i]));
-        if (text)
-            OCV_TRY(ocv_config_set(cli->config, name, keys[i], text, false, err));
-    }
-    return OCV_OK;
-}
-
-static int merge_flags(struct cli *cli, struct ocv_error *err)
-{
-    for (size_t i = 0; i < cli->n_flags; i++) {
-        const struct cli_flag *flag = &cli->flags[i];
-        char key[64], source[72];
-        bool again = false;
-        snprintf(key, sizeof(key), "%s", flag->key);
-        snprintf(source, sizeof(source), "--%s", flag->key);
-        for (char *p = key; *p; p++)
-            if (*p == '-')
-                *p = '_';
-        for (size_t k = 0; k < i; k++)
-            again = again || !strcmp(cli->flags[k].key, flag->key);
-        OCV_TRY(ocv_config_set(cli->config, source, key, flag->text, again, err));
-    }
-    return OCV_OK;
 }
 
 /* USER:PASSWORD, or USER and PASSWORD on two lines. */
@@ -123,6 +73,46 @@ static int add_own_registry(struct cli *cli, const char *argument, struct ocv_er
     return OCV_OK;
 }
 
+/* From the files, the environment and the flags; each overrides the ones before. */
+static int merge_sources(struct cli *cli, struct ocv_error *err)
+{
+    const char *const *keys = ocv_config_keys();
+    const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME");
+    bool has_xdg = xdg && *xdg;
+    char path[4096], name[72];
+    OCV_TRY(merge_file(cli, cli->config_file ? cli->config_file : OCV_PATH_CONFIG, cli->config_file,
+                       err));
+    if (!cli->config_file && (has_xdg || home) && !cli->no_environment) {
+        snprintf(path, sizeof(path), "%s%s/ocivariant/config.yaml", has_xdg ? xdg : home,
+                 has_xdg ? "" : "/.config");
+        cli->own_settings = access(path, F_OK) == 0;
+        OCV_TRY(merge_file(cli, path, false, err));
+    }
+    for (size_t i = 0; keys[i] && !cli->no_environment; i++) {
+        snprintf(name, sizeof(name), "OCV_%s", keys[i]);
+        for (char *p = name; *p; p++)
+            *p = (char)toupper((unsigned char)*p);
+        const char *text = getenv(name);
+        cli->own_settings = cli->own_settings || (text && bears_on_choice(keys[i]));
+        if (text)
+            OCV_TRY(ocv_config_set(cli->config, name, keys[i], text, false, err));
+    }
+    for (size_t i = 0; i < cli->n_flags; i++) {
+        const struct cli_flag *flag = &cli->flags[i];
+        char key[64];
+        bool again = false;
+        snprintf(key, sizeof(key), "%s", flag->key);
+        snprintf(name, sizeof(name), "--%s", flag->key);
+        for (char *p = key; *p; p++)
+            if (*p == '-')
+                *p = '_';
+        for (size_t k = 0; k < i; k++)
+            again = again || !strcmp(cli->flags[k].key, flag->key);
+        OCV_TRY(ocv_config_set(cli->config, name, key, flag->text, again, err));
+    }
+    return OCV_OK;
+}
+
 int cli_load(struct cli *cli, struct ocv_error *err)
 {
     /* "--tls-verify false": the value needs "=", so "false" would be taken for an image */
@@ -133,10 +123,7 @@ int cli_load(struct cli *cli, struct ocv_error *err)
                 return ocv_error_set(err, OCV_ERR_INVALID, "--tls-verify %s: write --tls-verify=%s",
                                      words[i], words[i]);
     OCV_TRY(ocv_config_new(&cli->config, err));
-    OCV_TRY(merge_files(cli, err));
-    if (!cli->no_environment)
-        OCV_TRY(merge_environment(cli, err));
-    OCV_TRY(merge_flags(cli, err));
+    OCV_TRY(merge_sources(cli, err));
     if (cli->platform_text && ocv_platform_parse(cli->platform_text, &cli->platform, err) < 0)
         return ocv_error_prefix(err, "--platform");
     if (cli->platform && ocv_platform_is_hidden(cli->platform->variant)) {
