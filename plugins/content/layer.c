@@ -43,14 +43,6 @@ static int check_ratio(struct scan *scan, struct archive *archive, int64_t more,
                          scan->what, (long long)(read >> 20), (long long)(inflated >> 20));
 }
 
-/* "./usr/lib" -> "usr/lib"; NULL for the root itself. */
-static const char *relative_path(const char *path)
-{
-    while (path && (path[0] == '/' || (path[0] == '.' && (path[1] == '/' || !path[1]))))
-        path++;
-    return path && *path ? path : NULL;
-}
-
 /* `data` NULL: zeros. Skips bytes that the reader does not need. */
 static int feed_bytes(struct scan *scan, const unsigned char *data, int64_t len,
                       struct ocv_error *err)
@@ -105,12 +97,15 @@ static int read_content(struct scan *scan, struct archive *archive, const char *
 static int read_member(struct scan *scan, struct archive *archive, struct archive_entry *entry,
                        struct ocv_error *err)
 {
-    const char *name = archive_entry_pathname(entry), *path = relative_path(name);
+    const char *path = archive_entry_pathname(entry);
     ocv_auto_free char *joined = NULL;
-    if (!name)
+    if (!path)
         return ocv_content_facts_add(&scan->report.notes, OCV_CONTENT_UNSEEN,
                                      "files whose names are not in UTF-8", 0, 1, err);
-    if (!path)
+    /* "./usr/lib" -> "usr/lib"; nothing is left of the root itself */
+    while (path[0] == '/' || (path[0] == '.' && (path[1] == '/' || !path[1])))
+        path++;
+    if (!*path)
         return OCV_OK;
     int status = scan->size ? 0 : ocv_content_report_whiteout(&scan->report, path, err);
     if (status != 0)

@@ -32,20 +32,6 @@ static int run_command(const char *const *argv, struct ocv_buffer *answer)
     return why || status < 0 || !WIFEXITED(result) ? -1 : WEXITSTATUS(result);
 }
 
-/* The reason of a failure is the last line that begins with the program's name. */
-static void find_reason(const char *answer, char reason[static REASON_MAX])
-{
-    static const char name[] = PROGRAM ": ";
-    snprintf(reason, REASON_MAX, "%s", PROGRAM " setup failed");
-    for (const char *line = answer; line && *line;) {
-        size_t n = strcspn(line, "\n");
-        if (strncmp(line, name, sizeof(name) - 1) == 0)
-            snprintf(reason, REASON_MAX, "%.*s", (int)(n - (sizeof(name) - 1)),
-                     line + sizeof(name) - 1);
-        line = line[n] ? line + n + 1 : NULL;
-    }
-}
-
 enum node_state engine_set_up(const struct engine_setup *setup, char reason[static REASON_MAX])
 {
     const char *argv[ARGUMENTS_MAX];
@@ -81,6 +67,15 @@ enum node_state engine_set_up(const struct engine_setup *setup, char reason[stat
     reason[0] = '\0';
     if (code == 0)
         return NODE_CONFIGURED;
-    find_reason(text, reason);
+    /* The reason of a failure is the last line that begins with the program's name. */
+    static const char name[] = PROGRAM ": ";
+    snprintf(reason, REASON_MAX, "%s", PROGRAM " setup failed");
+    for (const char *line = text; line && *line;) {
+        size_t len = strcspn(line, "\n");
+        if (strncmp(line, name, sizeof(name) - 1) == 0)
+            snprintf(reason, REASON_MAX, "%.*s", (int)(len - (sizeof(name) - 1)),
+                     line + sizeof(name) - 1);
+        line = line[len] ? line + len + 1 : NULL;
+    }
     return code == ocv_error_exit_code(OCV_ERR_CHECK) ? NODE_NOT_CONFIGURED : NODE_FAILED;
 }

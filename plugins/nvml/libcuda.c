@@ -61,25 +61,12 @@ static void get_text(struct libcuda *cuda, json_t *object, int device, const cha
     query_text(cuda->query, object, key, text);
 }
 
-static void get_uuid(struct libcuda *cuda, json_t *object, int device)
-{
-    unsigned char uuid[16] = {0};
-    char text[QUERY_TEXT_MAX] = "GPU-";
-    size_t at = strlen(text);
-    int (*function)(unsigned char *, int) = find_function(cuda, "cuDeviceGetUuid");
-    if (!function || !check_call(cuda, object, "cuDeviceGetUuid", function(uuid, device)))
-        return;
-    for (size_t i = 0; i < sizeof(uuid); i++) {
-        bool dash = i == 4 || i == 6 || i == 8 || i == 10;
-        at += (size_t)snprintf(text + at, sizeof(text) - at, dash ? "-%02x" : "%02x", uuid[i]);
-    }
-    query_text(cuda->query, object, "uuid", text);
-}
-
 static void ask_device(struct libcuda *cuda, json_t *object, int index)
 {
     int device = 0, major = 0, minor = 0, integrated = 0;
-    size_t memory = 0;
+    unsigned char uuid[16] = {0};
+    char text[QUERY_TEXT_MAX] = "GPU-";
+    size_t memory = 0, at = strlen(text);
     int (*get)(int *, int) = find_function(cuda, "cuDeviceGet");
     if (!get || !check_call(cuda, object, "cuDeviceGet", get(&device, index)))
         return;
@@ -88,7 +75,14 @@ static void ask_device(struct libcuda *cuda, json_t *object, int index)
         query_set(cuda->query, object, "capability", json_pack("[i, i]", major, minor));
     get_text(cuda, object, device, "cuDeviceGetPCIBusId", "bus_id");
     get_text(cuda, object, device, "cuDeviceGetName", "name");
-    get_uuid(cuda, object, device);
+    int (*identify)(unsigned char *, int) = find_function(cuda, "cuDeviceGetUuid");
+    if (identify && check_call(cuda, object, "cuDeviceGetUuid", identify(uuid, device))) {
+        for (size_t i = 0; i < sizeof(uuid); i++) {
+            bool dash = i == 4 || i == 6 || i == 8 || i == 10;
+            at += (size_t)snprintf(text + at, sizeof(text) - at, dash ? "-%02x" : "%02x", uuid[i]);
+        }
+        query_text(cuda->query, object, "uuid", text);
+    }
     if (get_attribute(cuda, object, device, ATTRIBUTE_INTEGRATED, &integrated))
         query_set(cuda->query, object, "integrated", json_boolean(integrated == 1));
     int (*total)(size_t *, int) = find_function(cuda, "cuDeviceTotalMem_v2");

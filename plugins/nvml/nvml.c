@@ -116,29 +116,6 @@ static void get_memory(struct nvml *nvml, json_t *object, device_handle handle)
         query_set(nvml->query, object, "memory", json_integer((json_int_t)memory.total));
 }
 
-static void get_address(struct nvml *nvml, json_t *object, device_handle handle)
-{
-    static const char name[] = "nvmlDeviceGetPciInfo_v3";
-    struct pci pci;
-    memset(&pci, 0, sizeof(pci));
-    int (*function)(device_handle, struct pci *) = find_function(nvml, object, name);
-    if (!function || !check_call(nvml, object, name, function(handle, &pci)))
-        return;
-    pci.bus_id[sizeof(pci.bus_id) - 1] = '\0';
-    query_text(nvml->query, object, "bus_id", pci.bus_id);
-}
-
-static bool get_capability(struct nvml *nvml, json_t *object, device_handle handle)
-{
-    static const char name[] = "nvmlDeviceGetCudaComputeCapability";
-    int major = 0, minor = 0;
-    int (*function)(device_handle, int *, int *) = find_function(nvml, object, name);
-    if (!function || !check_call(nvml, object, name, function(handle, &major, &minor)))
-        return false;
-    query_set(nvml->query, object, "capability", json_pack("[i, i]", major, minor));
-    return true;
-}
-
 static void get_mig(struct nvml *nvml, json_t *object, device_handle handle)
 {
     static const char name[] = "nvmlDeviceGetMigMode";
@@ -175,6 +152,8 @@ static bool ask_devices(struct nvml *nvml)
 {
     static const char name[] = "nvmlDeviceGetCount_v2";
     static const char by_index[] = "nvmlDeviceGetHandleByIndex_v2";
+    static const char address[] = "nvmlDeviceGetPciInfo_v3";
+    static const char capability[] = "nvmlDeviceGetCudaComputeCapability";
     struct query *query = nvml->query;
     device_handle handles[QUERY_DEVICES_MAX] = {NULL};
     json_t *objects[QUERY_DEVICES_MAX] = {NULL};
@@ -192,9 +171,20 @@ static bool ask_devices(struct nvml *nvml)
         int (*get)(unsigned, device_handle *) = find_function(nvml, objects[i], by_index);
         if (!get || !check_call(nvml, objects[i], by_index, get(i, &handles[i])) || !handles[i])
             continue;
-        get_address(nvml, objects[i], handles[i]);
-        if (get_capability(nvml, objects[i], handles[i]))
+        struct pci pci;
+        memset(&pci, 0, sizeof(pci));
+        int (*get_pci)(device_handle, struct pci *) = find_function(nvml, objects[i], address);
+        if (get_pci && check_call(nvml, objects[i], address, get_pci(handles[i], &pci))) {
+            pci.bus_id[sizeof(pci.bus_id) - 1] = '\0';
+            query_text(query, objects[i], "bus_id", pci.bus_id);
+        }
+        int major = 0, minor = 0;
+        int (*get_cc)(device_handle, int *, int *) = find_function(nvml, objects[i], capability);
+        if (get_cc &&
+            check_call(nvml, objects[i], capability, get_cc(handles[i], &major, &minor))) {
+            query_set(query, objects[i], "capability", json_pack("[i, i]", major, minor));
             capable = true;
+        }
     }
     for (unsigned i = 0; i < n; i++) {
         unsigned mode = 0;
@@ -211,28 +201,6 @@ static bool ask_devices(struct nvml *nvml)
     return capable;
 }
 
-static void ask_versions(struct nvml *nvml)
-{
-    static const char driver[] = "nvmlSystemGetDriverVersion";
-    static const char *const cuda[] = {"nvmlSystemGetCudaDriverVersion_v2",
-                                       "nvmlSystemGetCudaDriverVersion"};
-    struct query *query = nvml->query;
-    char text[DRIVER_VERSION_MAX] = "";
-    int (*version)(char *, unsigned) = find_function(nvml, query->root, driver);
-    if (version && check_call(nvml, query->root, driver, version(text, sizeof(text)))) {
-        text[sizeof(text) - 1] = '\0';
-        query_text(query, query->root, "driver", text);
-    }
-    for (size_t i = 0; i < sizeof(cuda) / sizeof(*cuda); i++) {
-        int number = 0;
-        int (*function)(int *) = find_function(nvml, query->root, cuda[i]);
-        if (function && check_call(nvml, query->root, cuda[i], function(&number))) {
-            query_set(query, query->root, "cuda", json_integer(number));
-            return;
-        }
-    }
-}
-
 static bool initialise_library(struct nvml *nvml)
 {
     static const char flagged[] = "nvmlInitWithFlags", plain[] = "nvmlInit_v2";
@@ -247,12 +215,28 @@ static bool initialise_library(struct nvml *nvml)
 
 bool nvml_ask(struct query *query)
 {
+    static const char driver[] = "nvmlSystemGetDriverVersion";
+    static const char *const cuda[] = {"nvmlSystemGetCudaDriverVersion_v2",
+                                       "nvmlSystemGetCudaDriverVersion"};
+    char text[DRIVER_VERSION_MAX] = "";
     struct nvml nvml = {.query = query, .library = query_open(query, "libnvidia-ml.so.1")};
     if (!nvml.library)
         return false;
     query_set(query, query->root, "library", json_string("nvml"));
     if (!initialise_library(&nvml))
         return false;
-    ask_versions(&nvml);
+    int (*version)(char *, unsigned) = find_function(&nvml, query->root, driver);
+    if (version && check_call(&nvml, query->root, driver, version(text, sizeof(text)))) {
+        text[sizeof(text) - 1] = '\0';
+        query_text(query, query->root, "driver", text);
+    }
+    for (size_t i = 0; i < sizeof(cuda) / sizeof(*cuda); i++) {
+        int number = 0;
+        int (*function)(int *) = find_function(&nvml, query->root, cuda[i]);
+        if (function && check_call(&nvml, query->root, cuda[i], function(&number))) {
+            query_set(query, query->root, "cuda", json_integer(number));
+            break;
+        }
+    }
     return ask_devices(&nvml); /* no shutdown: the process ends, and one more call could hang */
 }

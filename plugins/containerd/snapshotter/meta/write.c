@@ -205,26 +205,6 @@ enum grpc_code snap_meta_remove(struct snap_meta *meta, const char *name, int64_
     return code;
 }
 
-static enum grpc_code mask_labels(struct ocv_buffer *labels, const struct ocv_buffer *wanted,
-                                  char *const *paths, size_t n_paths, const char *name,
-                                  struct ocv_error *err)
-{
-    enum grpc_code code = n_paths ? GRPC_OK : snap_labels_copy(labels, wanted, err);
-    for (size_t i = 0; code == GRPC_OK && i < n_paths; i++) {
-        if (strcmp(paths[i], "labels") == 0) {
-            code = snap_labels_copy(labels, wanted, err);
-        } else if (strncmp(paths[i], "labels.", 7) == 0) {
-            const char *value = snap_labels_get(wanted, paths[i] + 7);
-            code = snap_labels_set(labels, paths[i] + 7, value ? value : "", err);
-        } else {
-            code =
-                snap_fail(err, GRPC_INVALID_ARGUMENT,
-                          "cannot update \"%.64s\" field on snapshot \"%.256s\"", paths[i], name);
-        }
-    }
-    return code;
-}
-
 enum grpc_code snap_meta_update(struct snap_meta *meta, const char *name,
                                 const struct ocv_buffer *labels, char *const *paths, size_t n_paths,
                                 struct snap_info *out, struct ocv_error *err)
@@ -234,8 +214,20 @@ enum grpc_code snap_meta_update(struct snap_meta *meta, const char *name,
     if (code != GRPC_OK)
         return code;
     code = snap_meta_must_find(meta, name, out, err);
-    if (code == GRPC_OK)
-        code = mask_labels(&out->labels, labels, paths, n_paths, name, err);
+    if (code == GRPC_OK && !n_paths)
+        code = snap_labels_copy(&out->labels, labels, err);
+    for (size_t i = 0; code == GRPC_OK && i < n_paths; i++) {
+        if (strcmp(paths[i], "labels") == 0) {
+            code = snap_labels_copy(&out->labels, labels, err);
+        } else if (strncmp(paths[i], "labels.", 7) == 0) {
+            const char *value = snap_labels_get(labels, paths[i] + 7);
+            code = snap_labels_set(&out->labels, paths[i] + 7, value ? value : "", err);
+        } else {
+            code =
+                snap_fail(err, GRPC_INVALID_ARGUMENT,
+                          "cannot update \"%.64s\" field on snapshot \"%.256s\"", paths[i], name);
+        }
+    }
     sqlite3_stmt *statement = code == GRPC_OK ? snap_meta_statement(meta, SQL_LABELS) : NULL;
     if (code == GRPC_OK && !statement)
         code = snap_meta_broken(meta, err);

@@ -199,25 +199,6 @@ static enum grpc_code visit_entry(struct usage_walk *w, int parent, const char *
     return code;
 }
 
-static enum grpc_code walk_tree(struct usage_walk *w, struct grpc_call *call, struct ocv_error *err)
-{
-    enum grpc_code code = GRPC_OK;
-    unsigned turn = 0;
-    while (code == GRPC_OK && w->n) {
-        DIR *dir = w->open[w->n - 1];
-        const struct dirent *entry = readdir(dir);
-        if (call && ++turn % 256 == 0 && grpc_call_cancelled(call))
-            return snap_fail(err, GRPC_CANCELLED, "context canceled");
-        if (!entry) {
-            closedir(dir);
-            w->n--;
-        } else if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            code = visit_entry(w, dirfd(dir), entry->d_name, err);
-        }
-    }
-    return code;
-}
-
 enum grpc_code snap_tree_usage(const char *path, struct grpc_call *call, struct snap_usage *out,
                                struct ocv_error *err)
 {
@@ -236,8 +217,19 @@ enum grpc_code snap_tree_usage(const char *path, struct grpc_call *call, struct 
         close(fd);
     else
         code = enter_directory(w, fd, path, err);
-    if (code == GRPC_OK)
-        code = walk_tree(w, call, err);
+    unsigned turn = 0;
+    while (code == GRPC_OK && w->n) {
+        DIR *dir = w->open[w->n - 1];
+        const struct dirent *entry = readdir(dir);
+        if (call && ++turn % 256 == 0 && grpc_call_cancelled(call)) {
+            code = snap_fail(err, GRPC_CANCELLED, "context canceled");
+        } else if (!entry) {
+            closedir(dir);
+            w->n--;
+        } else if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+            code = visit_entry(w, dirfd(dir), entry->d_name, err);
+        }
+    }
     while (w->n)
         closedir(w->open[--w->n]);
     free(w->seen.slots);

@@ -42,28 +42,6 @@ static int list_one(void *data, const struct snap_info *info)
     return l->failed ? 1 : 0;
 }
 
-/* Paged by id, which never changes, so that the lock is not held while a slow peer reads. */
-static enum grpc_code list_all(struct snap_service *s, struct grpc_call *call, struct info_list *l,
-                               struct ocv_error *err)
-{
-    enum grpc_code code = GRPC_OK;
-    size_t rows = SNAP_PAGE;
-    while (code == GRPC_OK && rows == SNAP_PAGE) {
-        code = snap_meta_page(s->meta, l->last, &rows, list_one, l, err);
-        if (code == GRPC_OK && l->failed)
-            code = snap_fail(err, GRPC_RESOURCE_EXHAUSTED, "out of memory");
-        if (code == GRPC_OK && grpc_call_cancelled(call))
-            code = snap_fail(err, GRPC_CANCELLED, "context canceled");
-        if (code == GRPC_OK && l->n) {
-            int status = grpc_call_send(call, l->bytes.data, l->bytes.len);
-            l->bytes.len = 0;
-            l->n = 0;
-            code = status < 0 ? GRPC_CANCELLED : GRPC_OK;
-        }
-    }
-    return code;
-}
-
 void snap_service_list(struct snap_service *s, struct grpc_call *call)
 {
     struct ocv_error err = {0};
@@ -75,8 +53,20 @@ void snap_service_list(struct snap_service *s, struct grpc_call *call)
     ocv_buffer_init(&l.bytes, GRPC_MESSAGE_MAX);
     enum grpc_code code = snap_filter_new(request->filters, request->n_filters, &filter, &err);
     l.filter = filter;
-    if (code == GRPC_OK)
-        code = list_all(s, call, &l, &err);
+    /* Paged by id, which never changes, so that the lock is not held while a slow peer reads. */
+    for (size_t rows = SNAP_PAGE; code == GRPC_OK && rows == SNAP_PAGE;) {
+        code = snap_meta_page(s->meta, l.last, &rows, list_one, &l, &err);
+        if (code == GRPC_OK && l.failed)
+            code = snap_fail(&err, GRPC_RESOURCE_EXHAUSTED, "out of memory");
+        if (code == GRPC_OK && grpc_call_cancelled(call))
+            code = snap_fail(&err, GRPC_CANCELLED, "context canceled");
+        if (code == GRPC_OK && l.n) {
+            int status = grpc_call_send(call, l.bytes.data, l.bytes.len);
+            l.bytes.len = 0;
+            l.n = 0;
+            code = status < 0 ? GRPC_CANCELLED : GRPC_OK;
+        }
+    }
     grpc_call_finish(call, code, code == GRPC_OK ? NULL : err.message);
     ocv_buffer_free(&l.bytes);
     snap_filter_free(filter);
