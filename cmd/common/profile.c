@@ -37,12 +37,16 @@ struct cli_probe {
 
 /* The node's daemon has probed already, and more deeply than there is time for here. If it is not
  * running or its answer is not a profile, this program probes by itself. */
-static bool ask_daemon(const struct cli *cli, struct probe_report *found, struct ocv_buffer *json)
+static void find_profile(const struct cli *cli, struct probe_report *found, struct ocv_buffer *json)
 {
+    const struct ocv_probe_options options = {.datadir = getenv("OCV_DATADIR"),
+                                              .libexecdir = getenv("OCV_LIBEXECDIR")};
     const char *path = ocv_config_get(cli->config, "socket");
     ocv_auto(ocv_profile) profile = NULL;
     struct ocv_error err = {0};
     long http = 0;
+    *found = (struct probe_report){0};
+    ocv_buffer_init(json, OCV_PROFILE_MAX);
     if (!path || !*path)
         path = OCV_PATH_SOCKET;
     int status = ocv_daemon_get(path, "/v1/profile", DAEMON_TIMEOUT_MS, &http, json, &err);
@@ -53,26 +57,17 @@ static bool ask_daemon(const struct cli *cli, struct probe_report *found, struct
         if (status < 0)
             ocv_error_prefix(&err, "%s", path);
     }
-    if (status == OCV_OK)
+    if (status == OCV_OK) {
         snprintf(found->note, sizeof(found->note), "profile from variantd at %s", path);
-    else if (status == OCV_ERR_NOT_FOUND)
+        return;
+    }
+    if (status == OCV_ERR_NOT_FOUND)
         snprintf(found->note, sizeof(found->note), "no variantd at %s: probing this machine", path);
     else
         snprintf(found->note, sizeof(found->note),
                  "probing this machine, since variantd cannot be asked: %s", err.message);
-    if (status < 0)
-        ocv_buffer_free(json);
-    return status == OCV_OK;
-}
-
-static void find_profile(const struct cli *cli, struct probe_report *found, struct ocv_buffer *json)
-{
-    struct ocv_probe_options options = {.datadir = getenv("OCV_DATADIR"),
-                                        .libexecdir = getenv("OCV_LIBEXECDIR")};
-    *found = (struct probe_report){0};
-    ocv_buffer_init(json, OCV_PROFILE_MAX);
-    if (!ask_daemon(cli, found, json))
-        found->status = ocv_probe(&options, json, &found->err);
+    ocv_buffer_free(json);
+    found->status = ocv_probe(&options, json, &found->err);
 }
 
 static void probe_apart(const struct cli *cli, int fd, const cpu_set_t *processors)

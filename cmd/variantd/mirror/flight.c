@@ -172,19 +172,15 @@ static struct flight *make_flight(struct mirror *m, const struct lookup_target *
     return NULL;
 }
 
-/* Its record has hung for so long that upstream may say something else by now. */
-static bool is_stale(const struct flight *f)
-{
-    return f->known && ocv_clock_ms() - f->known_until_ms > FLIGHT_MS;
-}
-
 /* The running look-up of that question, or a new one. Call with the lock held. */
 static struct flight *find_or_start(struct mirror *m, const struct lookup_target *q,
                                     unsigned client)
 {
     size_t bucket = bucket_of(q);
     struct flight *f = m->flights[bucket];
-    while (f && (!same_question(&f->question, q) || is_stale(f)))
+    /* One whose record has hung for long is passed over: upstream may say something else by now. */
+    while (f && (!same_question(&f->question, q) ||
+                 (f->known && ocv_clock_ms() - f->known_until_ms > FLIGHT_MS)))
         f = f->next;
     if (f && !client) /* a trusted client must not wait within another client's share */
         workers_favour(m->workers, &f->job);

@@ -96,32 +96,6 @@ bool mirror_idle(const struct mirror *m)
     return workers_busy(m->workers) == 0;
 }
 
-static struct mirror_request *request_new(struct mirror *m, struct MHD_Connection *connection,
-                                          const char *url, const char *method, const char *version,
-                                          int64_t started_us)
-{
-    struct mirror_request *r = calloc(1, sizeof(*r));
-    if (!r)
-        return NULL;
-    const char *ns = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "ns");
-    r->mirror = m;
-    r->connection = connection;
-    r->url = url;
-    r->method = method;
-    r->head = !strcmp(method, "HEAD");
-    r->chunks = !strcmp(version, MHD_HTTP_VERSION_1_1);
-    r->started_us = started_us;
-    r->outcome = OUTCOME_CLIENT_GONE;
-    r->passed_as = OUTCOME_PASSED;
-    r->ns = ns ? strdup(ns) : NULL;
-    if (ns && !r->ns) {
-        free(r);
-        return NULL;
-    }
-    route_parse(m->settings, url, ns, &r->route);
-    return r;
-}
-
 static enum MHD_Result pass_through(struct mirror_request *r)
 {
     return passthrough_start(r) ? MHD_YES : answer_busy(r);
@@ -241,9 +215,22 @@ enum MHD_Result mirror_handle(void *cls, struct MHD_Connection *connection, cons
     if (reading && m->settings->tag_ttl_ms > 0 &&
         answer_from_cache(m, connection, url, method, now, &result))
         return result;
-    struct mirror_request *r = request_new(m, connection, url, method, version, now);
-    if (!r)
+    struct mirror_request *r = calloc(1, sizeof(*r));
+    const char *ns = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "ns");
+    if (!r || (ns && !(r->ns = strdup(ns)))) {
+        free(r);
         return MHD_NO;
+    }
+    r->mirror = m;
+    r->connection = connection;
+    r->url = url;
+    r->method = method;
+    r->head = !strcmp(method, "HEAD");
+    r->chunks = !strcmp(version, MHD_HTTP_VERSION_1_1);
+    r->started_us = now;
+    r->outcome = OUTCOME_CLIENT_GONE;
+    r->passed_as = OUTCOME_PASSED;
+    route_parse(m->settings, url, ns, &r->route);
     *request = r;
     if (!reading)
         return answer_error(r, 405, OUTCOME_WRITE, "UNSUPPORTED", "this registry is read only");

@@ -9,23 +9,6 @@
 /* Indexed by enum ocv_registry_access. */
 static const char *const anybody[] = {"yes", "by repository", "no"};
 
-/* Names that clients asked for and that the registry refused; for trusted clients only. */
-static json_t *refused_json(struct mirror *m, size_t i, bool trusted)
-{
-    struct denied sum = {0};
-    pthread_mutex_lock(&m->lock);
-    for (size_t k = 0; k < 2; k++) {
-        const struct denied *d = &m->denied[2 * i + k];
-        sum.n += d->n;
-        if (d->n)
-            snprintf(sum.name, sizeof(sum.name), "%s", d->name);
-    }
-    pthread_mutex_unlock(&m->lock);
-    return sum.n ? json_pack("{s:I, s:s?}", "requests", (json_int_t)sum.n, "repository",
-                             trusted ? sum.name : NULL)
-                 : NULL;
-}
-
 int mirror_registries(struct mirror *m, bool trusted, struct ocv_buffer *json,
                       struct ocv_error *err)
 {
@@ -49,9 +32,20 @@ int mirror_registries(struct mirror *m, bool trusted, struct ocv_buffer *json,
                                                : "network",
                                 "message", failed ? reach->err.message : NULL, "hint",
                                 failed && *reach->err.hint ? reach->err.hint : NULL);
-        json_t *refused = out ? refused_json(m, i, trusted) : NULL;
-        if (refused)
-            json_object_set_new(out, "refused", refused);
+        /* Names that clients asked for and that the registry refused; for trusted clients only. */
+        struct denied sum = {0};
+        pthread_mutex_lock(&m->lock);
+        for (size_t k = 0; k < 2; k++) {
+            const struct denied *d = &m->denied[2 * i + k];
+            sum.n += d->n;
+            if (d->n)
+                snprintf(sum.name, sizeof(sum.name), "%s", d->name);
+        }
+        pthread_mutex_unlock(&m->lock);
+        if (out && sum.n)
+            json_object_set_new(out, "refused",
+                                json_pack("{s:I, s:s?}", "requests", (json_int_t)sum.n,
+                                          "repository", trusted ? sum.name : NULL));
         json_array_append_new(registries, out);
     }
     free(list);
