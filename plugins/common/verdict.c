@@ -95,21 +95,17 @@ static bool repository_of(const char *reference, char *out, size_t size)
     return reference[n] && snprintf(out, size, "%.*s", (int)n, reference) < (int)size;
 }
 
-/* True if the glob names its registry; otherwise anyone could publish an image that it matches. */
-static bool is_anchored(const char *glob)
-{
-    size_t host = strcspn(glob, "/*?[\\");
-    return host > 0 && glob[host] == '/';
-}
-
 /* The first glob of `allow` that matches the reference or its repository, among those that name
- * their registry (`anchored`), or among those that do not and therefore have no effect. */
+ * their registry (`anchored`), or among those that do not and therefore have no effect: otherwise
+ * anyone could publish an image that they match. */
 static const char *find_glob(const struct verdict_policy *policy, const char *reference,
                              const char *repository, bool anchored)
 {
     for (size_t i = 0; i < ocv_config_allow_count(policy->config); i++) {
         const char *glob = ocv_config_allow(policy->config, i);
-        if (is_anchored(glob) == anchored &&
+        size_t host = strcspn(glob, "/*?[\\");
+        bool named = host > 0 && glob[host] == '/';
+        if (named == anchored &&
             (fnmatch(glob, reference, 0) == 0 || fnmatch(glob, repository, 0) == 0))
             return glob;
     }

@@ -85,25 +85,9 @@ static int give_directory(const char *text, struct ocv_error *err)
     return OCV_OK;
 }
 
-/* Log failures for the user; then report to variantd and Kubernetes. */
-static void report_state(const struct node_setup *s, enum node_state state, const char *reason)
-{
-    static const char *const what[] = {"configured", "not configured", "failed"};
-    struct ocv_error err = {0};
-    char text[REASON_MAX];
-    snprintf(text, sizeof(text), "containerd: %s: %.400s", what[state], reason);
-    if (state != NODE_CONFIGURED)
-        fprintf(stderr, NODE_SETUP ": %s\n", text);
-    if (s->report && report_write(s->report, state, text, &err) < 0)
-        fprintf(stderr, NODE_SETUP ": %s\n", err.message);
-    err = (struct ocv_error){0};
-    if (state != NODE_CONFIGURED &&
-        report_event(s->account ? s->account : ACCOUNT, state, text, &err) < 0)
-        fprintf(stderr, NODE_SETUP ": no event: %s\n", err.message);
-}
-
 static int set_up_node(struct node_setup *s, struct ocv_error *err)
 {
+    static const char *const what[] = {"configured", "not configured", "failed"};
     char reason[REASON_MAX] = "no registry is configured";
     enum node_state state = NODE_NOT_CONFIGURED;
     for (size_t i = 0; i < s->own.n; i++) {
@@ -123,10 +107,21 @@ static int set_up_node(struct node_setup *s, struct ocv_error *err)
     }
     if (s->engine.n_registries || s->engine.remove)
         state = engine_set_up(&s->engine, reason);
-    if (!s->engine.remove)
-        report_state(s, state, reason);
-    else if (state != NODE_CONFIGURED)
-        return ocv_error_set(err, OCV_ERR_IO, "%s", reason);
+    if (s->engine.remove)
+        return state == NODE_CONFIGURED ? OCV_OK : ocv_error_set(err, OCV_ERR_IO, "%s", reason);
+
+    /* Log failures for the user; then report to variantd and Kubernetes. */
+    struct ocv_error failure = {0};
+    char text[REASON_MAX];
+    snprintf(text, sizeof(text), "containerd: %s: %.400s", what[state], reason);
+    if (state != NODE_CONFIGURED)
+        fprintf(stderr, NODE_SETUP ": %s\n", text);
+    if (s->report && report_write(s->report, state, text, &failure) < 0)
+        fprintf(stderr, NODE_SETUP ": %s\n", failure.message);
+    failure = (struct ocv_error){0};
+    if (state != NODE_CONFIGURED &&
+        report_event(s->account ? s->account : ACCOUNT, state, text, &failure) < 0)
+        fprintf(stderr, NODE_SETUP ": no event: %s\n", failure.message);
     return OCV_OK;
 }
 

@@ -31,20 +31,6 @@ struct announcer {
     char failure[512]; /* the last one logged; used by the thread only */
 };
 
-static void log_outcome(struct announcer *a, const char *class, int status,
-                        const struct ocv_error *err)
-{
-    if (status == OCV_OK) {
-        if (class)
-            log_line(LOG_LEVEL_INFO, "announced class %s on node %s", class, a->node);
-        a->failure[0] = '\0';
-    } else if (strcmp(a->failure, err->message) != 0 && status != OCV_ERR_INTERRUPTED) {
-        snprintf(a->failure, sizeof(a->failure), "%.500s", err->message);
-        log_line(LOG_LEVEL_WARNING, "cannot announce this node's class: %s; retrying",
-                 err->message);
-    }
-}
-
 /* Wait until `until_ms`, or, `for_work`, for a change to send. */
 static void wait_until(struct announcer *a, int64_t until_ms, bool for_work)
 {
@@ -82,7 +68,15 @@ static void *announce_all(void *data)
                                              .interrupted = &a->interrupted};
         int status = kube_api_send(&request, &err);
         free(patch);
-        log_outcome(a, news ? class : NULL, status, &err);
+        if (status == OCV_OK && news)
+            log_line(LOG_LEVEL_INFO, "announced class %s on node %s", class, a->node);
+        if (status == OCV_OK) {
+            a->failure[0] = '\0';
+        } else if (strcmp(a->failure, err.message) != 0 && status != OCV_ERR_INTERRUPTED) {
+            snprintf(a->failure, sizeof(a->failure), "%.500s", err.message);
+            log_line(LOG_LEVEL_WARNING, "cannot announce this node's class: %s; retrying",
+                     err.message);
+        }
         pthread_mutex_lock(&a->lock);
         if (status == OCV_OK) {
             a->said = turn;

@@ -13,14 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_number(const char *name, int64_t *out)
-{
-    char *end = NULL;
-    errno = 0;
-    *out = strtoll(name, &end, 10);
-    return *name >= '1' && *name <= '9' && !*end && !errno;
-}
-
 static DIR *open_snapshots(const struct snap_overlay *o)
 {
     int fd = openat(o->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -36,14 +28,17 @@ static enum grpc_code set_aside(void *data)
 {
     struct snap_overlay *o = data;
     const struct dirent *entry;
-    int64_t id;
     ocv_auto_dir DIR *dir = open_snapshots(o);
     if (!dir)
         return GRPC_INTERNAL;
     while ((entry = readdir(dir))) {
         if (entry->d_name[0] == '.' || strncmp(entry->d_name, "rm-", 3) == 0)
             continue;
-        if (is_number(entry->d_name, &id) && snap_meta_known(o->meta, id, NULL))
+        char *end = NULL;
+        errno = 0;
+        int64_t id = strtoll(entry->d_name, &end, 10);
+        bool number = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && !*end && !errno;
+        if (number && snap_meta_known(o->meta, id, NULL))
             continue;
         if (snap_overlay_move_aside(o, entry->d_name) < 0 && errno != ENOENT)
             snap_overlay_log(o, "cannot move an orphan aside", entry->d_name);
