@@ -20,19 +20,6 @@ static int by_id(const void *a, const void *b)
                   (*(const struct fleet_class *const *)b)->id);
 }
 
-/* Classes that have nodes, sorted. Returns their number. */
-static size_t used_classes(const struct ocv_fleet *fleet, const struct fleet_class **sorted)
-{
-    size_t n = 0, kept = 0;
-    for (size_t i = 0; i < fleet->n_nodes; i++)
-        sorted[fleet->nodes[i].class_place] = &fleet->classes[fleet->nodes[i].class_place];
-    for (n = 0; n < fleet->n_classes; n++)
-        if (sorted[n])
-            sorted[kept++] = sorted[n];
-    qsort(sorted, kept, sizeof(*sorted), by_id);
-    return kept;
-}
-
 int ocv_fleet_pack(const struct ocv_fleet *fleet, struct ocv_buffer *out, struct ocv_error *err)
 {
     ocv_auto_free const struct fleet_class **classes =
@@ -41,7 +28,13 @@ int ocv_fleet_pack(const struct ocv_fleet *fleet, struct ocv_buffer *out, struct
         calloc(fleet->n_nodes + 1, sizeof(const struct fleet_node *));
     if (!classes || !nodes)
         return ocv_error_nomem(err);
-    size_t used = used_classes(fleet, classes);
+    size_t used = 0; /* classes that have nodes, sorted */
+    for (size_t i = 0; i < fleet->n_nodes; i++)
+        classes[fleet->nodes[i].class_place] = &fleet->classes[fleet->nodes[i].class_place];
+    for (size_t i = 0; i < fleet->n_classes; i++)
+        if (classes[i])
+            classes[used++] = classes[i];
+    qsort(classes, used, sizeof(*classes), by_id);
     for (size_t i = 0; i < fleet->n_nodes; i++)
         nodes[i] = &fleet->nodes[i];
     qsort(nodes, fleet->n_nodes, sizeof(*nodes), by_name);

@@ -148,24 +148,12 @@ static int read_kubernetes_node(struct fleet_reader *r, const json_t *item, stru
     return status < 0 ? ocv_error_prefix(err, "node %.253s", node.name) : OCV_OK;
 }
 
-/* "node h1" of "items[7]: node h1: why", "line 7" of "line 7: why". */
-static int name_of(const char *message, const char **out)
-{
-    const char *colon = strstr(message, ": ");
-    if (colon && strncmp(colon + 2, "node ", 5) == 0) {
-        message = colon + 2;
-        colon = strstr(message, ": ");
-    }
-    *out = message;
-    return colon ? (int)(colon - message) : (int)strlen(message);
-}
-
 /* Nothing but running out of memory stops a reader that was told to skip. Why the first one was
  * left out is kept; and which the next ones are, as its hint. */
 static int skip_or_fail(struct fleet_reader *r, int status, struct ocv_error *err)
 {
     struct ocv_fleet_reading *how = r->how;
-    const char *name, *others = how->first.hint;
+    const char *others = how->first.hint;
     if (status == OCV_OK || !how->skip_bad || r->twice || status != OCV_ERR_DATA)
         return status;
     if (how->skipped++ == 0) {
@@ -173,11 +161,17 @@ static int skip_or_fail(struct fleet_reader *r, int status, struct ocv_error *er
         ocv_error_hint(&how->first, "%s", "");
         return OCV_OK;
     }
-    int len = name_of(err->message, &name);
-    if (how->skipped <= OCV_FLEET_NAMED_MAX &&
-        strlen(others) + (size_t)len + 3 < OCV_ERROR_HINT_MAX) {
+    /* "node h1" of "items[7]: node h1: why", "line 7" of "line 7: why" */
+    const char *name = err->message, *colon = strstr(name, ": ");
+    if (colon && strncmp(colon + 2, "node ", 5) == 0) {
+        name = colon + 2;
+        colon = strstr(name, ": ");
+    }
+    size_t len = colon ? (size_t)(colon - name) : strlen(name);
+    if (how->skipped <= OCV_FLEET_NAMED_MAX && strlen(others) + len + 3 < OCV_ERROR_HINT_MAX) {
         const struct ocv_error before = how->first;
-        ocv_error_hint(&how->first, "%s%s%.*s", before.hint, *before.hint ? ", " : "", len, name);
+        ocv_error_hint(&how->first, "%s%s%.*s", before.hint, *before.hint ? ", " : "", (int)len,
+                       name);
     }
     return OCV_OK;
 }

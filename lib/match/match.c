@@ -18,15 +18,6 @@ void ocv_match_free(struct ocv_match *match)
     free(match);
 }
 
-/* The first node of a class, to name it by. */
-static const char *example_node(const struct ocv_fleet *fleet, size_t class_place)
-{
-    for (size_t i = 0; i < fleet->n_nodes; i++)
-        if (fleet->nodes[i].class_place == class_place)
-            return fleet->nodes[i].name;
-    return fleet->classes[class_place].id;
-}
-
 static int resolve_class(struct ocv_match *match, size_t class_place, struct ocv_error *err)
 {
     const struct ocv_profile *profile = match->fleet->classes[class_place].profile;
@@ -34,9 +25,16 @@ static int resolve_class(struct ocv_match *match, size_t class_place, struct ocv
     int status = ocv_resolve_with(match->index, profile, match->options, &match->tables, &d, err);
     if (status == OCV_ERR_INVALID && err)
         err->status = status = OCV_ERR_DATA; /* the profile names no platform */
-    if (status < 0)
-        return ocv_error_prefix(err, "node %.253s", example_node(match->fleet, class_place)),
-               status;
+    if (status < 0) {                        /* the first node of the class names it */
+        const struct ocv_fleet *fleet = match->fleet;
+        size_t i = 0;
+        while (i < fleet->n_nodes && fleet->nodes[i].class_place != class_place)
+            i++;
+        ocv_error_prefix(err, "node %.253s",
+                         i < fleet->n_nodes ? fleet->nodes[i].name
+                                            : fleet->classes[class_place].id);
+        return status;
+    }
     class_rank *ranks = match->ranks + class_place * match->n_entries;
     match->decisions[class_place] = d;
     for (size_t i = 0; i < d->n_candidates; i++)

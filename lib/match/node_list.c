@@ -65,23 +65,6 @@ static int expand_range(struct expansion *x, char *prefix, size_t at, struct ocv
     return OCV_OK;
 }
 
-static int expand_bracket(struct expansion *x, char *prefix, size_t at, struct ocv_span rest,
-                          unsigned depth)
-{
-    const char *close = memchr(rest.data, ']', rest.len);
-    if (!close)
-        return fail_malformed(x->err, rest, "']' is missing");
-    if (depth == BRACKETS_MAX)
-        return fail_malformed(x->err, rest, "too many brackets");
-    struct ocv_span inside = {rest.data + 1, (size_t)(close - rest.data) - 1}, range;
-    struct ocv_span behind = {close + 1, rest.len - inside.len - 2};
-    if (inside.len == 0)
-        return fail_malformed(x->err, rest, "nothing in the brackets");
-    while (ocv_span_split(&inside, ',', &range))
-        OCV_TRY(expand_range(x, prefix, at, range, behind, depth + 1));
-    return OCV_OK;
-}
-
 /* Names that begin with prefix[0..at) and go on as `rest` says. */
 static int expand_piece(struct expansion *x, char *prefix, size_t at, struct ocv_span rest,
                         unsigned depth)
@@ -104,18 +87,20 @@ static int expand_piece(struct expansion *x, char *prefix, size_t at, struct ocv
     }
     rest.data += plain;
     rest.len -= plain;
-    return *rest.data == ']' ? fail_malformed(x->err, rest, "']' without '['")
-                             : expand_bracket(x, prefix, at, rest, depth);
-}
-
-/* To the next separator that is in no brackets. */
-static size_t piece_length(const char *text, size_t len)
-{
-    bool inside = false;
-    size_t n = 0;
-    for (; n < len && (inside || !strchr(", \n\t\r", text[n])); n++)
-        inside = text[n] == '[' || (inside && text[n] != ']');
-    return n;
+    if (*rest.data == ']')
+        return fail_malformed(x->err, rest, "']' without '['");
+    const char *close = memchr(rest.data, ']', rest.len);
+    if (!close)
+        return fail_malformed(x->err, rest, "']' is missing");
+    if (depth == BRACKETS_MAX)
+        return fail_malformed(x->err, rest, "too many brackets");
+    struct ocv_span inside = {rest.data + 1, (size_t)(close - rest.data) - 1}, range;
+    struct ocv_span behind = {close + 1, rest.len - inside.len - 2};
+    if (inside.len == 0)
+        return fail_malformed(x->err, rest, "nothing in the brackets");
+    while (ocv_span_split(&inside, ',', &range))
+        OCV_TRY(expand_range(x, prefix, at, range, behind, depth + 1));
+    return OCV_OK;
 }
 
 int ocv_node_list_expand(const char *text, size_t len, struct ocv_buffer *out, size_t *count,
@@ -128,7 +113,9 @@ int ocv_node_list_expand(const char *text, size_t len, struct ocv_buffer *out, s
     if (memchr(text, '\0', len))
         return ocv_error_set(err, OCV_ERR_INVALID, "node list: a NUL byte");
     while (len && status == OCV_OK) {
-        size_t n = piece_length(text, len);
+        size_t n = 0; /* to the next separator that is in no brackets */
+        for (bool inside = false; n < len && (inside || !strchr(", \n\t\r", text[n])); n++)
+            inside = text[n] == '[' || (inside && text[n] != ']');
         if (n)
             status = expand_piece(&x, prefix, 0, (struct ocv_span){text, n}, 0);
         n += n < len;

@@ -38,27 +38,6 @@ static uint32_t free_slots(const struct ocv_match_request *request, const struct
     return node->excluded ? 0 : node->slots;
 }
 
-static int find_room(struct placement_search *s, struct ocv_error *err)
-{
-    const struct ocv_fleet *fleet = s->match->fleet;
-    s->room.of_node = calloc(fleet->n_nodes + 1, sizeof(*s->room.of_node));
-    s->room.of_class = calloc(s->match->n_classes + 1, sizeof(*s->room.of_class));
-    if (!s->room.of_node || !s->room.of_class)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; !s->request->nodes && i < fleet->n_nodes; i++)
-        s->room.of_node[i] = free_slots(s->request, &fleet->nodes[i]);
-    for (size_t i = 0; s->request->nodes && i < s->request->n_nodes; i++) {
-        size_t at = ocv_fleet_find(fleet, s->request->nodes[i]);
-        if (at == fleet->n_nodes)
-            return ocv_error_set(err, OCV_ERR_NOT_FOUND, "the fleet has no node '%.253s'",
-                                 s->request->nodes[i]);
-        s->room.of_node[at] = free_slots(s->request, &fleet->nodes[at]);
-    }
-    for (size_t i = 0; i < fleet->n_nodes; i++)
-        s->room.of_class[fleet->nodes[i].class_place] += s->room.of_node[i];
-    return OCV_OK;
-}
-
 static bool role_fits(const struct placement_search *s, size_t role, size_t class_place)
 {
     size_t at = s->chosen[role];
@@ -200,25 +179,6 @@ static int take_nodes(struct placement_search *s, size_t role, struct share *sha
     return OCV_OK;
 }
 
-static int explain_failure(struct placement_search *s, struct ocv_error *err)
-{
-    for (size_t r = 0; r < s->request->n_roles; r++) {
-        bool alone = false;
-        uint64_t any = 0;
-        for (size_t i = 0; i < s->n_candidates[r] && s->request->policy != OCV_MATCH_BEST; i++)
-            alone = alone || s->candidates[r][i].room >= s->request->roles[r].count;
-        for (size_t k = 0; k < s->match->n_classes; k++)
-            any += role_fits(s, r, k) ? s->room.of_class[k] : 0;
-        if (!alone && (s->request->policy != OCV_MATCH_BEST || any < s->request->roles[r].count))
-            OCV_TRY(ocv_placement_explain(s->out, r, &s->request->roles[r], &s->room, s->pin, err));
-    }
-    if (s->out->n_lacks)
-        return OCV_OK;
-    s->out->lacks = calloc(1, sizeof(*s->out->lacks)); /* one by one, not together */
-    s->out->n_lacks = s->out->lacks != NULL;
-    return s->out->lacks ? OCV_OK : ocv_error_nomem(err);
-}
-
 static int check_request(struct placement_search *s, struct ocv_error *err)
 {
     const struct ocv_match_request *q = s->request;
@@ -246,7 +206,23 @@ static int check_request(struct placement_search *s, struct ocv_error *err)
 static int place_members(struct placement_search *s, struct ocv_error *err)
 {
     OCV_TRY(check_request(s, err));
-    OCV_TRY(find_room(s, err));
+    const struct ocv_fleet *fleet = s->match->fleet;
+    s->room.of_node = calloc(fleet->n_nodes + 1, sizeof(*s->room.of_node));
+    s->room.of_class = calloc(s->match->n_classes + 1, sizeof(*s->room.of_class));
+    if (!s->room.of_node || !s->room.of_class)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; !s->request->nodes && i < fleet->n_nodes; i++)
+        s->room.of_node[i] = free_slots(s->request, &fleet->nodes[i]);
+    for (size_t i = 0; s->request->nodes && i < s->request->n_nodes; i++) {
+        size_t at = ocv_fleet_find(fleet, s->request->nodes[i]);
+        if (at == fleet->n_nodes)
+            return ocv_error_set(err, OCV_ERR_NOT_FOUND, "the fleet has no node '%.253s'",
+                                 s->request->nodes[i]);
+        s->room.of_node[at] = free_slots(s->request, &fleet->nodes[at]);
+    }
+    for (size_t i = 0; i < fleet->n_nodes; i++)
+        s->room.of_class[fleet->nodes[i].class_place] += s->room.of_node[i];
+
     for (size_t k = 0; s->all && k < s->match->n_classes; k++)
         s->all->count += (size_t)s->room.of_class[k];
     for (size_t r = 0; r < s->request->n_roles; r++) {
@@ -272,7 +248,21 @@ static int place_members(struct placement_search *s, struct ocv_error *err)
     if (s->trials == TRIALS_MAX)
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
                              "too many combinations of entries: name fewer roles");
-    return explain_failure(s, err);
+    for (size_t r = 0; r < s->request->n_roles; r++) {
+        bool alone = false;
+        uint64_t any = 0;
+        for (size_t i = 0; i < s->n_candidates[r] && s->request->policy != OCV_MATCH_BEST; i++)
+            alone = alone || s->candidates[r][i].room >= s->request->roles[r].count;
+        for (size_t k = 0; k < s->match->n_classes; k++)
+            any += role_fits(s, r, k) ? s->room.of_class[k] : 0;
+        if (!alone && (s->request->policy != OCV_MATCH_BEST || any < s->request->roles[r].count))
+            OCV_TRY(ocv_placement_explain(s->out, r, &s->request->roles[r], &s->room, s->pin, err));
+    }
+    if (s->out->n_lacks)
+        return OCV_OK;
+    s->out->lacks = calloc(1, sizeof(*s->out->lacks)); /* one by one, not together */
+    s->out->n_lacks = s->out->lacks != NULL;
+    return s->out->lacks ? OCV_OK : ocv_error_nomem(err);
 }
 
 int ocv_match_place(const struct ocv_match *match, const struct ocv_match_request *request,
