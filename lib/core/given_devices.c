@@ -113,23 +113,6 @@ static bool is_ours(const struct ocv_given_device *given, const struct ocv_profi
     return false;
 }
 
-static int check_all(const struct device_match *f, const struct ocv_profile *profile,
-                     struct ocv_error *err)
-{
-    bool any = false;
-    const struct ocv_given_device *stranger = NULL;
-    for (size_t i = 0; i < f->given->n; i++) {
-        const struct ocv_given_device *given = &f->given->list[i];
-        any = any || f->known[given->group];
-        if (!f->known[given->group] && (!stranger || is_ours(given, profile)))
-            stranger = given;
-    }
-    if (stranger && (!any || is_ours(stranger, profile)))
-        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "the profile has no device %.100s of %.100s",
-                             stranger->id, stranger->owner);
-    return OCV_OK;
-}
-
 int ocv_given_find(const struct ocv_given_devices *given, const struct ocv_profile *profile,
                    char *out, size_t size, struct ocv_error *err)
 {
@@ -143,7 +126,18 @@ int ocv_given_find(const struct ocv_given_devices *given, const struct ocv_profi
     if (!match_devices(&f, profile))
         return ocv_error_set(err, OCV_ERR_NOT_FOUND,
                              "names of one device mean different ones in the profile");
-    OCV_TRY(check_all(&f, profile, err));
+    /* one that no device answers to is refused where it is ours, or where none was found */
+    bool any = false;
+    const struct ocv_given_device *stranger = NULL;
+    for (size_t i = 0; i < given->n; i++) {
+        const struct ocv_given_device *one = &given->list[i];
+        any = any || f.known[one->group];
+        if (!f.known[one->group] && (!stranger || is_ours(one, profile)))
+            stranger = one;
+    }
+    if (stranger && (!any || is_ours(stranger, profile)))
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "the profile has no device %.100s of %.100s",
+                             stranger->id, stranger->owner);
     out[0] = '\0';
     for (size_t i = 0; i < profile->n_namespaces; i++) {
         const struct ocv_namespace *ns = &profile->namespaces[i];

@@ -25,27 +25,6 @@ static int compare_labels(const void *a, const void *b)
     return order ? order : ocv_platform_compare(&x->platform, &y->platform);
 }
 
-/* The same label twice on a platform: they cannot be told apart, so all are rejected. */
-static int reject_duplicate_labels(struct ocv_index *index, struct ocv_error *err)
-{
-    ocv_auto_free struct ocv_entry **labelled = malloc((index->n_entries + 1) * sizeof(*labelled));
-    if (!labelled)
-        return ocv_error_nomem(err);
-    size_t n = 0;
-    for (size_t i = 0; i < index->n_entries; i++)
-        if (index->entries[i].label && index->entries[i].code == OCV_REJECT_NONE)
-            labelled[n++] = &index->entries[i];
-    qsort(labelled, n, sizeof(*labelled), compare_labels);
-    for (size_t i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && compare_labels(&labelled[i], &labelled[end]) == 0; end++)
-            ;
-        for (size_t k = i; end - i > 1 && k < end; k++)
-            OCV_TRY(ocv_index_reject_entry(index, labelled[k], OCV_REJECT_DUPLICATE_LABEL,
-                                           "duplicate label for this platform", err));
-    }
-    return OCV_OK;
-}
-
 static int read_entries(struct ocv_index *index, const json_t *manifests, struct ocv_error *err)
 {
     size_t n = json_array_size(manifests);
@@ -86,7 +65,23 @@ int ocv_index_parse(const void *bytes, size_t len, const char *media_type, struc
         return ocv_error_set(err, OCV_ERR_DATA, "index: annotations is not an object");
     OCV_TRY(ocv_digest_bytes(bytes, len, index->digest, err));
     OCV_TRY(read_entries(index, manifests, err));
-    OCV_TRY(reject_duplicate_labels(index, err));
+    /* The same label twice on a platform: they cannot be told apart, so all are rejected. */
+    ocv_auto_free struct ocv_entry **labelled = malloc((index->n_entries + 1) * sizeof(*labelled));
+    if (!labelled)
+        return ocv_error_nomem(err);
+    size_t n = 0;
+    for (size_t i = 0; i < index->n_entries; i++)
+        if (index->entries[i].label && index->entries[i].code == OCV_REJECT_NONE)
+            labelled[n++] = &index->entries[i];
+    qsort(labelled, n, sizeof(*labelled), compare_labels);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && compare_labels(&labelled[i], &labelled[end]) == 0; end++)
+            ;
+        for (size_t k = i; end - i > 1 && k < end; k++)
+            OCV_TRY(ocv_index_reject_entry(index, labelled[k], OCV_REJECT_DUPLICATE_LABEL,
+                                           "duplicate label for this platform", err));
+    }
+
     const json_t *schema = json_object_get(annotations, OCV_ANNOTATION_SCHEMA);
     const char *text = json_string_value(schema);
     bool known = !schema || (text && !strcmp(text, "1"));

@@ -64,8 +64,9 @@ static int compare_texts(const void *a, const void *b)
 }
 
 static int read_platform(struct ocv_index *index, const json_t *platform, struct ocv_entry *entry,
-                         const char *what, struct ocv_error *err)
+                         struct ocv_error *err)
 {
+    static const char what[] = "entry";
     if (!platform || json_is_null(platform))
         return OCV_OK;
     if (!json_is_object(platform))
@@ -193,25 +194,19 @@ static int read_variant(struct ocv_index *index, struct ocv_entry *entry, const 
     return OCV_OK;
 }
 
-static int read_shape(struct ocv_index *index, struct ocv_entry *entry, const json_t *object,
-                      struct ocv_error *err)
-{
-    const json_t *annotations = json_object_get(object, "annotations");
-    OCV_TRY(ocv_json_descriptor(object, "entry", &entry->media_type, &entry->digest, &entry->size,
-                                err));
-    OCV_TRY(read_platform(index, json_object_get(object, "platform"), entry, "entry", err));
-    if (annotations && !json_is_object(annotations))
-        return ocv_error_set(err, OCV_ERR_DATA, "entry: annotations is not an object");
-    return OCV_OK;
-}
-
 int ocv_index_read_entry(struct ocv_index *index, size_t i, const json_t *object,
                          struct ocv_properties **set, struct ocv_error *err)
 {
     struct ocv_entry *entry = &index->entries[i];
     struct ocv_error local = {0};
     entry->position = i;
-    int status = read_shape(index, entry, object, &local);
+    const json_t *annotations = json_object_get(object, "annotations");
+    int status = ocv_json_descriptor(object, "entry", &entry->media_type, &entry->digest,
+                                     &entry->size, &local);
+    if (status == OCV_OK)
+        status = read_platform(index, json_object_get(object, "platform"), entry, &local);
+    if (status == OCV_OK && annotations && !json_is_object(annotations))
+        status = ocv_error_set(&local, OCV_ERR_DATA, "entry: annotations is not an object");
     if (status == OCV_ERR_DATA) { /* it loses itself, not the index */
         *entry = (struct ocv_entry){
             .position = i, .kind = OCV_ENTRY_NON_VARIANT, .media_type = "", .digest = ""};
@@ -222,7 +217,6 @@ int ocv_index_read_entry(struct ocv_index *index, size_t i, const json_t *object
             *err = local;
         return status;
     }
-    const json_t *annotations = json_object_get(object, "annotations");
     entry->code = skip_code(entry, object, annotations);
     return read_variant(index, entry, annotations, set, err);
 }

@@ -54,34 +54,6 @@ static const char *keep_text(struct ocv_index *index, const char *s)
     return ocv_arena_copy(&index->arena, s, strlen(s));
 }
 
-/* Sort the distinct properties, copy their strings and fill `rank`: first-sight id -> sorted id. */
-static int sort_table(struct ocv_index *index, const struct property_table *t, uint32_t *rank,
-                      struct ocv_error *err)
-{
-    ocv_auto_free uint32_t *order = malloc((t->count + 1) * sizeof(*order));
-    index->properties = ocv_arena_alloc(&index->arena, t->count + 1, sizeof(*index->properties));
-    if (!order || !index->properties)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < t->count; i++)
-        order[i] = (uint32_t)i;
-    qsort_r(order, t->count, sizeof(*order), compare_indirect, t->list);
-    int status = OCV_OK;
-    for (size_t i = 0; i < t->count && status == OCV_OK; i++) {
-        struct ocv_property p = t->list[order[i]], *before = &index->properties[i ? i - 1 : 0];
-        bool same_ns = i && !strcmp(before->ns, p.ns);
-        bool same_feature = same_ns && !strcmp(before->feature, p.feature);
-        p.ns = same_ns ? before->ns : keep_text(index, p.ns);
-        p.feature = same_feature ? before->feature : keep_text(index, p.feature);
-        p.value = keep_text(index, p.value);
-        if (!p.ns || !p.feature || !p.value)
-            status = ocv_error_nomem(err);
-        index->properties[i] = p;
-        rank[order[i]] = (uint32_t)i;
-    }
-    index->n_properties = t->count;
-    return status;
-}
-
 int ocv_index_intern(struct ocv_index *index, struct ocv_properties *const *sets,
                      struct ocv_error *err)
 {
@@ -107,7 +79,27 @@ int ocv_index_intern(struct ocv_index *index, struct ocv_properties *const *sets
     ocv_auto_free uint32_t *rank = malloc((t.count + 1) * sizeof(*rank));
     if (!rank)
         return ocv_error_nomem(err);
-    OCV_TRY(sort_table(index, &t, rank, err));
+    /* sort the distinct properties and copy their strings; `rank`: first-sight id -> sorted id */
+    ocv_auto_free uint32_t *order = malloc((t.count + 1) * sizeof(*order));
+    index->properties = ocv_arena_alloc(&index->arena, t.count + 1, sizeof(*index->properties));
+    if (!order || !index->properties)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < t.count; i++)
+        order[i] = (uint32_t)i;
+    qsort_r(order, t.count, sizeof(*order), compare_indirect, t.list);
+    for (size_t i = 0; i < t.count; i++) {
+        struct ocv_property p = t.list[order[i]], *before = &index->properties[i ? i - 1 : 0];
+        bool same_ns = i && !strcmp(before->ns, p.ns);
+        bool same_feature = same_ns && !strcmp(before->feature, p.feature);
+        p.ns = same_ns ? before->ns : keep_text(index, p.ns);
+        p.feature = same_feature ? before->feature : keep_text(index, p.feature);
+        p.value = keep_text(index, p.value);
+        if (!p.ns || !p.feature || !p.value)
+            return ocv_error_nomem(err);
+        index->properties[i] = p;
+        rank[order[i]] = (uint32_t)i;
+    }
+    index->n_properties = t.count;
     for (size_t i = 0; i < used; i++)
         ids[i] = rank[ids[i]];
     for (size_t i = 0; i < index->n_properties; i++)

@@ -199,10 +199,22 @@ static int split_name(const char *text, char *name, struct ocv_reference *ref,
     return OCV_OK;
 }
 
-/* Cut "@digest" and ":tag" off `rest` and copy them into `ref`. */
-static int split_suffixes(const char *text, char *rest, struct ocv_reference *ref,
-                          struct ocv_error *err)
+int ocv_reference_parse(const char *text, struct ocv_reference **out, struct ocv_error *err)
 {
+    if (!text || !*text)
+        return ocv_error_set(err, OCV_ERR_INVALID, "empty image reference");
+    if (strnlen(text, REFERENCE_MAX + 1) > REFERENCE_MAX)
+        return bad_reference(err, text, "too long");
+    if (strstr(text, "://")) {
+        bad_reference(err, text, "it has a scheme");
+        ocv_error_hint(err, "leave out '%.*s://'", (int)(strstr(text, "://") - text), text);
+        return OCV_ERR_INVALID;
+    }
+    ocv_auto(ocv_reference) ref = calloc(1, sizeof(*ref));
+    ocv_auto_free char *rest = strdup(text);
+    if (!ref || !rest)
+        return ocv_error_nomem(err);
+    /* Cut "@digest" and ":tag" off `rest` and copy them into `ref`. */
     char *at = strchr(rest, '@');
     if (at) {
         *at++ = '\0';
@@ -221,25 +233,7 @@ static int split_suffixes(const char *text, char *rest, struct ocv_reference *re
     const char *tag = colon ? colon : at ? NULL : "latest";
     if (tag && !(ref->tag = strdup(tag)))
         return ocv_error_nomem(err);
-    return OCV_OK;
-}
 
-int ocv_reference_parse(const char *text, struct ocv_reference **out, struct ocv_error *err)
-{
-    if (!text || !*text)
-        return ocv_error_set(err, OCV_ERR_INVALID, "empty image reference");
-    if (strnlen(text, REFERENCE_MAX + 1) > REFERENCE_MAX)
-        return bad_reference(err, text, "too long");
-    if (strstr(text, "://")) {
-        bad_reference(err, text, "it has a scheme");
-        ocv_error_hint(err, "leave out '%.*s://'", (int)(strstr(text, "://") - text), text);
-        return OCV_ERR_INVALID;
-    }
-    ocv_auto(ocv_reference) ref = calloc(1, sizeof(*ref));
-    ocv_auto_free char *rest = strdup(text);
-    if (!ref || !rest)
-        return ocv_error_nomem(err);
-    OCV_TRY(split_suffixes(text, rest, ref, err));
     OCV_TRY(split_name(text, rest, ref, err));
     *out = ocv_steal(&ref);
     return OCV_OK;
