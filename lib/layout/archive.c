@@ -147,21 +147,6 @@ static int check_blob(const struct archive *archive, const struct ocv_descriptor
     return OCV_ERR_UNSUPPORTED;
 }
 
-/* Everything that can be known beforehand, so that a reader is not left with half a stream. */
-static int check_image(const struct archive *archive, struct ocv_error *err)
-{
-    const struct ocv_descriptor *config = ocv_manifest_config(archive->manifest);
-    if (strcmp(config->media_type, OCV_MEDIA_TYPE_CONFIG) != 0 &&
-        strcmp(config->media_type, MEDIA_TYPE_DOCKER_CONFIG) != 0)
-        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "not a container image: config is %s",
-                             config->media_type);
-    OCV_TRY(check_name(&archive->top, err));
-    OCV_TRY(check_blob(archive, config, false, err));
-    for (size_t i = 0; i < ocv_manifest_layer_count(archive->manifest); i++)
-        OCV_TRY(check_blob(archive, ocv_manifest_layer(archive->manifest, i), true, err));
-    return OCV_OK;
-}
-
 static int format_manifest(const struct archive *archive, const char *const *names, size_t n,
                            struct ocv_buffer *out, struct ocv_error *err)
 {
@@ -230,25 +215,10 @@ static int put_text(const struct archive *archive, const char *name, const void 
     return put_padding(archive, (int64_t)len, err);
 }
 
-/* The small files first: readers that stream learn at once what the rest is. */
-static int write_head(const struct archive *archive, const char *const *names, size_t n,
-                      struct ocv_error *err)
-{
-    static const char version[] = "{\"imageLayoutVersion\":\"1.0.0\"}";
-    ocv_auto_buffer index;
-    ocv_auto_buffer manifest;
-    ocv_buffer_init(&index, OCV_MANIFEST_MAX);
-    ocv_buffer_init(&manifest, OCV_MANIFEST_MAX);
-    OCV_TRY(format_index(archive, names, n, &index, err));
-    OCV_TRY(format_manifest(archive, names, n, &manifest, err));
-    OCV_TRY(put_text(archive, "oci-layout", version, sizeof(version) - 1, err));
-    OCV_TRY(put_text(archive, "index.json", index.data, index.len, err));
-    return put_text(archive, "manifest.json", manifest.data, manifest.len, err);
-}
-
 int ocv_layout_write_archive(const struct ocv_layout *layout, const char *manifest_digest,
                              const char *const *names, size_t n, int fd, struct ocv_error *err)
 {
+    static const char version[] = "{\"imageLayoutVersion\":\"1.0.0\"}";
     static const char end[2 * OCV_TAR_BLOCK];
     const char *type = NULL;
     ocv_auto_json *root = NULL;
@@ -266,10 +236,30 @@ int ocv_layout_write_archive(const struct ocv_layout *layout, const char *manife
     snprintf(top->media_type, sizeof(top->media_type), "%s", type ? type : OCV_MEDIA_TYPE_MANIFEST);
     snprintf(top->digest, sizeof(top->digest), "%s", manifest_digest);
     top->size = (int64_t)text.len;
-    OCV_TRY(check_image(&archive, err));
-    OCV_TRY(write_head(&archive, names, n, err));
+    /* Everything that can be known beforehand, so that a reader is not left with half a stream. */
+    const struct ocv_descriptor *config = ocv_manifest_config(manifest);
+    if (strcmp(config->media_type, OCV_MEDIA_TYPE_CONFIG) != 0 &&
+        strcmp(config->media_type, MEDIA_TYPE_DOCKER_CONFIG) != 0)
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "not a container image: config is %s",
+                             config->media_type);
+    OCV_TRY(check_name(top, err));
+    OCV_TRY(check_blob(&archive, config, false, err));
+    for (size_t i = 0; i < ocv_manifest_layer_count(manifest); i++)
+        OCV_TRY(check_blob(&archive, ocv_manifest_layer(manifest, i), true, err));
+
+    /* The small files first: readers that stream learn at once what the rest is. */
+    ocv_auto_buffer index_json;
+    ocv_buffer_init(&index_json, OCV_MANIFEST_MAX);
+    ocv_auto_buffer manifest_json;
+    ocv_buffer_init(&manifest_json, OCV_MANIFEST_MAX);
+    OCV_TRY(format_index(&archive, names, n, &index_json, err));
+    OCV_TRY(format_manifest(&archive, names, n, &manifest_json, err));
+    OCV_TRY(put_text(&archive, "oci-layout", version, sizeof(version) - 1, err));
+    OCV_TRY(put_text(&archive, "index.json", index_json.data, index_json.len, err));
+    OCV_TRY(put_text(&archive, "manifest.json", manifest_json.data, manifest_json.len, err));
+
     OCV_TRY(put_blob(&archive, top, err));
-    OCV_TRY(put_blob(&archive, ocv_manifest_config(manifest), err));
+    OCV_TRY(put_blob(&archive, config, err));
     for (size_t i = 0; i < ocv_manifest_layer_count(manifest); i++)
         if (!seen_before(manifest, i))
             OCV_TRY(put_blob(&archive, ocv_manifest_layer(manifest, i), err));

@@ -130,35 +130,6 @@ static void free_writer(struct ocv_blob_writer *writer)
     free(writer);
 }
 
-static int new_writer(struct ocv_layout *layout, const char *digest, int64_t size,
-                      struct ocv_blob_writer **out, struct ocv_error *err)
-{
-    struct ocv_blob_writer *writer = calloc(1, sizeof(*writer));
-    if (!writer)
-        return ocv_error_nomem(err);
-    writer->layout = layout;
-    writer->fd = writer->private = -1;
-    writer->size = size;
-    pthread_mutex_init(&writer->mutex, NULL);
-    pthread_cond_init(&writer->changed, NULL);
-    memcpy(writer->digest, digest, strlen(digest) + 1);
-    int status = ocv_digest_split(digest, writer->algorithm, &writer->hex, err);
-    if (status == OCV_OK) {
-        writer->hex = strchr(writer->digest, ':') + 1;
-        snprintf(writer->partial, sizeof(writer->partial), "%s-%s.partial", writer->algorithm,
-                 writer->hex);
-        status = ocv_directory_open(layout->fd, layout->path, OCV_LAYOUT_PRIVATE, true,
-                                    &writer->private, err);
-    }
-    if (status == OCV_OK)
-        status = ocv_hasher_new(digest, &writer->hasher, err);
-    if (status < 0)
-        free_writer(writer);
-    else
-        *out = writer;
-    return status;
-}
-
 /* Lock the partial and start, unless the blob turns out to be there or taken. */
 static int lock_and_start(struct ocv_blob_writer *writer, bool wait, bool *present, bool *busy,
                           struct ocv_error *err)
@@ -191,9 +162,25 @@ static int open_writer(struct ocv_layout *layout, const char *digest, int64_t si
     OCV_TRY(ocv_layout_find_blob(layout, digest, size, present, err));
     if (*present)
         return OCV_OK;
-    struct ocv_blob_writer *writer = NULL;
-    OCV_TRY(new_writer(layout, digest, size, &writer, err));
-    int status = lock_and_start(writer, wait, present, busy, err);
+    struct ocv_blob_writer *writer = calloc(1, sizeof(*writer));
+    if (!writer)
+        return ocv_error_nomem(err);
+    writer->layout = layout;
+    writer->fd = writer->private = -1;
+    writer->size = size;
+    pthread_mutex_init(&writer->mutex, NULL);
+    pthread_cond_init(&writer->changed, NULL);
+    memcpy(writer->digest, digest, strlen(digest) + 1);
+    memcpy(writer->algorithm, algorithm, sizeof(algorithm));
+    writer->hex = strchr(writer->digest, ':') + 1;
+    snprintf(writer->partial, sizeof(writer->partial), "%s-%s.partial", writer->algorithm,
+             writer->hex);
+    int status = ocv_directory_open(layout->fd, layout->path, OCV_LAYOUT_PRIVATE, true,
+                                    &writer->private, err);
+    if (status == OCV_OK)
+        status = ocv_hasher_new(digest, &writer->hasher, err);
+    if (status == OCV_OK)
+        status = lock_and_start(writer, wait, present, busy, err);
     if (status < 0 || *busy || *present) {
         free_writer(writer);
         return status;

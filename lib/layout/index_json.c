@@ -188,36 +188,6 @@ static int put_text(json_t *object, const char *key, const char *text, struct oc
     return text ? set_member(object, key, json_string(text), err) : OCV_OK;
 }
 
-static int fill_entry(json_t *entry, const char *tag, const char *image_name,
-                      const struct ocv_descriptor *descriptor, const struct ocv_platform *platform,
-                      struct ocv_error *err)
-{
-    OCV_TRY(put_text(entry, "mediaType", descriptor->media_type, err));
-    OCV_TRY(put_text(entry, "digest", descriptor->digest, err));
-    OCV_TRY(set_member(entry, "size", json_integer(descriptor->size), err));
-    if (platform) {
-        json_t *object = json_object();
-        OCV_TRY(set_member(entry, "platform", object, err)); /* the entry owns it from here on */
-        OCV_TRY(put_text(object, "architecture", platform->architecture, err));
-        OCV_TRY(put_text(object, "os", platform->os, err));
-        OCV_TRY(put_text(object, "os.version", platform->os_version, err));
-        OCV_TRY(put_text(object, "variant", platform->variant, err));
-        json_t *features = platform->n_os_features ? json_array() : NULL;
-        if (platform->n_os_features)
-            OCV_TRY(set_member(object, "os.features", features, err));
-        for (size_t i = 0; i < platform->n_os_features; i++)
-            if (json_array_append_new(features, json_string(platform->os_features[i])) != 0)
-                return ocv_error_nomem(err);
-    }
-    json_t *annotations = json_object_get(entry, "annotations");
-    if (!json_is_object(annotations)) {
-        annotations = json_object();
-        OCV_TRY(set_member(entry, "annotations", annotations, err));
-    }
-    OCV_TRY(put_text(annotations, OCV_ANNOTATION_REF_NAME, tag, err));
-    return put_text(annotations, OCV_ANNOTATION_IMAGE_NAME, image_name, err);
-}
-
 int ocv_index_json_tag(json_t *root, const char *tag, const char *image_name,
                        const struct ocv_descriptor *descriptor, const struct ocv_platform *platform,
                        struct ocv_error *err)
@@ -246,5 +216,28 @@ int ocv_index_json_tag(json_t *root, const char *tag, const char *image_name,
         if (!entry || json_array_append_new(manifests, entry) != 0)
             return ocv_error_nomem(err);
     }
-    return fill_entry(entry, tag, image_name, descriptor, platform, err);
+    OCV_TRY(put_text(entry, "mediaType", descriptor->media_type, err));
+    OCV_TRY(put_text(entry, "digest", descriptor->digest, err));
+    OCV_TRY(set_member(entry, "size", json_integer(descriptor->size), err));
+    if (platform) {
+        json_t *object = json_object();
+        OCV_TRY(set_member(entry, "platform", object, err)); /* the entry owns it from here on */
+        OCV_TRY(put_text(object, "architecture", platform->architecture, err));
+        OCV_TRY(put_text(object, "os", platform->os, err));
+        OCV_TRY(put_text(object, "os.version", platform->os_version, err));
+        OCV_TRY(put_text(object, "variant", platform->variant, err));
+        json_t *features = platform->n_os_features ? json_array() : NULL;
+        if (platform->n_os_features)
+            OCV_TRY(set_member(object, "os.features", features, err));
+        for (size_t i = 0; i < platform->n_os_features; i++)
+            if (json_array_append_new(features, json_string(platform->os_features[i])) != 0)
+                return ocv_error_nomem(err);
+    }
+    json_t *annotations = json_object_get(entry, "annotations");
+    if (!json_is_object(annotations)) {
+        annotations = json_object();
+        OCV_TRY(set_member(entry, "annotations", annotations, err));
+    }
+    OCV_TRY(put_text(annotations, OCV_ANNOTATION_REF_NAME, tag, err));
+    return put_text(annotations, OCV_ANNOTATION_IMAGE_NAME, image_name, err);
 }

@@ -92,28 +92,6 @@ static int prepare_directory(const struct ocv_layout *layout, struct ocv_error *
     return OCV_OK;
 }
 
-static int check_marker(const struct ocv_layout *layout, struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, MARKER_MAX);
-    int status = ocv_file_read_at(layout->fd, layout->path, MARKER, &text, err);
-    if (status == OCV_ERR_NOT_FOUND)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s: not an OCI image layout: no " MARKER " file",
-                             layout->path);
-    ocv_auto_json *root = NULL;
-    const char *version = NULL;
-    if (status == OCV_OK)
-        status = ocv_json_load(MARKER, text.data, text.len, MARKER_MAX, &root, err);
-    if (status == OCV_OK)
-        status = ocv_json_string(root, MARKER, "imageLayoutVersion", &version, err);
-    if (status == OCV_OK && (!version || strncmp(version, "1.", 2) != 0))
-        status = ocv_error_set(err, OCV_ERR_DATA, "imageLayoutVersion '%.50s' is not 1.x",
-                               version ? version : "");
-    if (status == OCV_ERR_DATA)
-        ocv_error_prefix(err, "%s", layout->path);
-    return status;
-}
-
 int ocv_layout_open(const char *dir, int flags, struct ocv_layout **out, struct ocv_error *err)
 {
     bool create = flags & OCV_LAYOUT_CREATE;
@@ -137,7 +115,25 @@ int ocv_layout_open(const char *dir, int flags, struct ocv_layout **out, struct 
     layout->fd = ocv_fd_steal(&fd);
     if (create)
         OCV_TRY(prepare_directory(layout, err));
-    OCV_TRY(check_marker(layout, err));
+
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, MARKER_MAX);
+    int status = ocv_file_read_at(layout->fd, layout->path, MARKER, &text, err);
+    if (status == OCV_ERR_NOT_FOUND)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: not an OCI image layout: no " MARKER " file",
+                             layout->path);
+    ocv_auto_json *root = NULL;
+    const char *version = NULL;
+    if (status == OCV_OK)
+        status = ocv_json_load(MARKER, text.data, text.len, MARKER_MAX, &root, err);
+    if (status == OCV_OK)
+        status = ocv_json_string(root, MARKER, "imageLayoutVersion", &version, err);
+    if (status == OCV_OK && (!version || strncmp(version, "1.", 2) != 0))
+        status = ocv_error_set(err, OCV_ERR_DATA, "imageLayoutVersion '%.50s' is not 1.x",
+                               version ? version : "");
+    if (status == OCV_ERR_DATA)
+        ocv_error_prefix(err, "%s", layout->path);
+    OCV_TRY(status);
     *out = ocv_steal(&layout);
     return OCV_OK;
 }
