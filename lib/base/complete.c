@@ -154,17 +154,6 @@ static bool is_told(const struct ocv_options *options, const struct ocv_option *
     return row->help != NULL;
 }
 
-static void offer_options(struct ocv_completion *c)
-{
-    char name[KIND_MAX];
-    for (size_t i = 0; i < c->options->n; i++) {
-        const struct ocv_option *row = c->options->list[i].row;
-        snprintf(name, sizeof(name), "--%s", row->name);
-        if (!(row->flags & OCV_OPTION_HIDDEN) && is_told(c->options, row))
-            ocv_complete_offer(c, name, row->help && *row->help != '\n' ? row->help : NULL);
-    }
-}
-
 void ocv_complete(struct ocv_completion *c, int argc, char **argv)
 {
     const struct ocv_option *row = NULL; /* the option whose value is being typed */
@@ -194,7 +183,14 @@ void ocv_complete(struct ocv_completion *c, int argc, char **argv)
     } else if (row) {
         offer_kind(c, row->value);
     } else if (!options_over && c->word[0] == '-') {
-        offer_options(c);
+        char name[KIND_MAX];
+        for (size_t i = 0; i < c->options->n; i++) {
+            const struct ocv_option *offered = c->options->list[i].row;
+            const char *help = offered->help;
+            snprintf(name, sizeof(name), "--%s", offered->name);
+            if (!(offered->flags & OCV_OPTION_HIDDEN) && is_told(c->options, offered))
+                ocv_complete_offer(c, name, help && *help != '\n' ? help : NULL);
+        }
     } else {
         offer_argument(c, argument);
     }

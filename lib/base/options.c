@@ -192,17 +192,6 @@ static int unknown_option(struct ocv_options *options, const char *text, struct 
                          text);
 }
 
-/* "a, b or c" of "a|b|c". */
-static void list_words(const char *bars, char out[VALUE_MAX])
-{
-    out[0] = '\0';
-    for (size_t len, n = 0; *bars && n < VALUE_MAX; bars += len + (bars[len] == '|')) {
-        len = strcspn(bars, "|");
-        const char *behind = !bars[len] ? "" : strchr(bars + len + 1, '|') ? ", " : " or ";
-        n += (size_t)snprintf(out + n, VALUE_MAX - n, "%.*s%s", (int)len, bars, behind);
-    }
-}
-
 /* What was meant is sought where the value is one of a list of words. */
 static int wrong_value(struct ocv_options *options, const struct ocv_option *row, const char *text,
                        const char *value, struct ocv_error *err)
@@ -219,8 +208,15 @@ static int wrong_value(struct ocv_options *options, const struct ocv_option *row
     if (row->most)
         snprintf(may, sizeof(may), "a number%s from %u to %u",
                  strcmp(row->value, "SECONDS") == 0 ? " of seconds" : "", row->least, row->most);
-    else
-        list_words(row->value, may);
+    else { /* "a, b or c" of "a|b|c" */
+        const char *bars = row->value;
+        may[0] = '\0';
+        for (size_t len, n = 0; *bars && n < sizeof(may); bars += len + (bars[len] == '|')) {
+            len = strcspn(bars, "|");
+            const char *behind = !bars[len] ? "" : strchr(bars + len + 1, '|') ? ", " : " or ";
+            n += (size_t)snprintf(may + n, sizeof(may) - n, "%.*s%s", (int)len, bars, behind);
+        }
+    }
     return ocv_error_set(err, OCV_ERR_INVALID, "invalid value '%.*s' for %.*s: %s", SHOWN, value,
                          name_length(text), text, may);
 }
@@ -232,32 +228,6 @@ void ocv_options_report(const struct ocv_options *options, const struct ocv_erro
         fprintf(out, "%s\n", options->meant);
     if (err->hint[0])
         fprintf(out, "hint: %s\n", err->hint);
-}
-
-/* What getopt_long wants of the rows. */
-struct getopt_tables {
-    struct option names[OCV_OPTIONS_MAX + 1];
-    char letters[2 * OCV_OPTIONS_MAX + 2];
-};
-
-static void make_lists(const struct ocv_options *options, struct getopt_tables *out)
-{
-    size_t n = 0;
-    *out = (struct getopt_tables){0};
-    out->letters[n++] = ':';
-    for (size_t i = 0; i < options->n; i++) {
-        const struct ocv_option *row = options->list[i].row;
-        out->names[i].name = row->name;
-        out->names[i].val = LONG_FIRST + (int)i;
-        if (row->value || row->flags & OCV_OPTION_OPTIONAL)
-            out->names[i].has_arg =
-                row->flags & OCV_OPTION_OPTIONAL ? optional_argument : required_argument;
-        if (row->letter) {
-            out->letters[n++] = row->letter;
-            if (row->value)
-                out->letters[n++] = ':';
-        }
-    }
 }
 
 /* The place of the row that getopt_long means; options->n: none. */
@@ -314,12 +284,26 @@ static int check_value(struct ocv_options *options, size_t i, char *const *argv,
 int ocv_options_read(struct ocv_options *options, int argc, char **argv,
                      const struct ocv_option **stop, struct ocv_error *err)
 {
-    struct getopt_tables lists;
+    /* what getopt_long wants of the rows */
+    struct option names[OCV_OPTIONS_MAX + 1] = {0};
+    char letters[2 * OCV_OPTIONS_MAX + 2] = ":";
+    size_t n = 1;
     int value, status = OCV_OK;
-    make_lists(options, &lists);
+    for (size_t i = 0; i < options->n; i++) {
+        const struct ocv_option *row = options->list[i].row;
+        names[i].name = row->name;
+        names[i].val = LONG_FIRST + (int)i;
+        if (row->value || row->flags & OCV_OPTION_OPTIONAL)
+            names[i].has_arg =
+                row->flags & OCV_OPTION_OPTIONAL ? optional_argument : required_argument;
+        if (row->letter) {
+            letters[n++] = row->letter;
+            if (row->value)
+                letters[n++] = ':';
+        }
+    }
     *stop = NULL;
-    while (status == OCV_OK &&
-           (value = getopt_long(argc, argv, lists.letters, lists.names, NULL)) != -1) {
+    while (status == OCV_OK && (value = getopt_long(argc, argv, letters, names, NULL)) != -1) {
         size_t i = value == '?' || value == ':' ? options->n : find_row(options, value);
         status = i < options->n ? check_value(options, i, argv, err)
                                 : refuse_option(options, argv, value, err);
