@@ -20,26 +20,21 @@ struct describer {
     bool tried;
 };
 
-/* False where nothing knows the ids, or libpci or its list is not installed: a name is a nicety. */
-static bool name_of(struct describer *d, const struct ocv_pci_device *device, char *out,
-                    size_t size)
+static int describe_device(struct describer *d, const struct ocv_pci_device *pci, json_t *device,
+                           struct ocv_error *err)
 {
-    char path[4096];
-    if (!d->tried) {
+    char text[160], path[4096];
+    bool nameless = !json_object_get(device, "name");
+    if (nameless && !d->tried) {
         snprintf(path, sizeof(path), "%s/pci.ids", d->datadir);
         bool own = access(path, R_OK) == 0;
         d->tried = true;
         if (ocv_libpci_open_names(&d->names, own ? path : NULL, NULL) < 0)
             d->names = NULL;
     }
-    return d->names && ocv_libpci_name(d->names, device->vendor, device->device, out, size);
-}
-
-static int describe_device(struct describer *d, const struct ocv_pci_device *pci, json_t *device,
-                           struct ocv_error *err)
-{
-    char text[160];
-    if (!json_object_get(device, "name") && name_of(d, pci, text, sizeof(text)))
+    /* nothing knows the ids, or libpci or its list is not installed: a name is a nicety */
+    if (nameless && d->names &&
+        ocv_libpci_name(d->names, pci->vendor, pci->device, text, sizeof(text)))
         (void)json_object_set_new(device, "name", json_string(text)); /* not UTF-8: no name */
     snprintf(text, sizeof(text), "%04x:%04x", pci->vendor, pci->device);
     if (json_object_set_new(device, "pci_id", json_string(text)) < 0 ||
