@@ -90,46 +90,11 @@ static int by_name(const void *a, const void *b)
                   (*(const struct ocv_namespace *const *)b)->name);
 }
 
-static void put_namespaces(struct essence_writer *w, const struct ocv_profile *profile)
-{
-    char number[32];
-    size_t n = profile->n_namespaces;
-    ocv_auto_free const struct ocv_namespace **sorted =
-        calloc(n + 1, sizeof(const struct ocv_namespace *));
-    if (!sorted) {
-        w->status = ocv_error_nomem(w->err);
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        sorted[i] = &profile->namespaces[i];
-    qsort(sorted, n, sizeof(*sorted), by_name);
-    put_text(w, "\"namespaces\":[");
-    for (size_t i = 0; i < n; i++) {
-        const struct ocv_namespace *ns = sorted[i];
-        put_text(w, i ? ",{\"namespace\":" : "{\"namespace\":");
-        put_string(w, ns->name);
-        put_text(w, ",");
-        put_features(w, ns->features, ns->n_features);
-        put_text(w, ns->n_devices ? ",\"devices\":[" : "");
-        for (size_t k = 0; k < ns->n_devices; k++) {
-            const struct ocv_device *device = &ns->devices[k];
-            put_text(w, k ? ",{\"id\":" : "{\"id\":");
-            put_string(w, device->id);
-            snprintf(number, sizeof(number), ",\"index\":%ld", device->index);
-            put_text(w, number);
-            put_text(w, device->secondary ? ",\"secondary\":true," : ",");
-            put_features(w, device->features, device->n_features);
-            put_text(w, "}");
-        }
-        put_text(w, ns->n_devices ? "]}" : "}");
-    }
-    put_text(w, "]");
-}
-
 int ocv_profile_essence(const struct ocv_profile *profile, struct ocv_buffer *out,
                         struct ocv_error *err)
 {
     struct essence_writer w = {out, err, OCV_OK};
+    char number[32];
     put_text(&w, "{\"schema\":\"dev.ocivariant.profile/v1\",");
     if (profile->platform.os || profile->platform.architecture || profile->platform.variant ||
         profile->platform.n_os_features) {
@@ -144,7 +109,36 @@ int ocv_profile_essence(const struct ocv_profile *profile, struct ocv_buffer *ou
         }
         put_text(&w, "},");
     }
-    put_namespaces(&w, profile);
+
+    size_t n = profile->n_namespaces;
+    ocv_auto_free const struct ocv_namespace **sorted =
+        calloc(n + 1, sizeof(const struct ocv_namespace *));
+    if (!sorted)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = &profile->namespaces[i];
+    qsort(sorted, n, sizeof(*sorted), by_name);
+    put_text(&w, "\"namespaces\":[");
+    for (size_t i = 0; i < n; i++) {
+        const struct ocv_namespace *ns = sorted[i];
+        put_text(&w, i ? ",{\"namespace\":" : "{\"namespace\":");
+        put_string(&w, ns->name);
+        put_text(&w, ",");
+        put_features(&w, ns->features, ns->n_features);
+        put_text(&w, ns->n_devices ? ",\"devices\":[" : "");
+        for (size_t k = 0; k < ns->n_devices; k++) {
+            const struct ocv_device *device = &ns->devices[k];
+            put_text(&w, k ? ",{\"id\":" : "{\"id\":");
+            put_string(&w, device->id);
+            snprintf(number, sizeof(number), ",\"index\":%ld", device->index);
+            put_text(&w, number);
+            put_text(&w, device->secondary ? ",\"secondary\":true," : ",");
+            put_features(&w, device->features, device->n_features);
+            put_text(&w, "}");
+        }
+        put_text(&w, ns->n_devices ? "]}" : "}");
+    }
+    put_text(&w, "]");
     put_text(&w, "}");
     return w.status;
 }

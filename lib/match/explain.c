@@ -66,28 +66,6 @@ static int by_room(const void *pa, const void *pb)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* All entries that are images; equally near ones in the order of candidates, then of the index. */
-static size_t collect_candidates(const struct ocv_match *match, const struct ocv_match_role *role,
-                                 const struct room *room, size_t pin, struct candidate *candidates,
-                                 struct near_miss *near)
-{
-    size_t n = 0, fit = ocv_candidates(match, role, room, pin, candidates);
-    for (size_t e = 0; e < match->n_entries; e++) {
-        if (match->index->entries[e].code != OCV_REJECT_NONE || (pin != SIZE_MAX && pin != e))
-            continue;
-        size_t order = 0;
-        while (order < fit && candidates[order].entry != e)
-            order++;
-        uint64_t sum = 0;
-        for (size_t k = 0; k < match->n_classes; k++)
-            if (class_runs(match, room, k, e) && ocv_role_takes(match, role, k))
-                sum += room->of_class[k];
-        near[n++] = (struct near_miss){e, order < fit ? order : fit + e, sum};
-    }
-    qsort(near, n, sizeof(*near), by_room);
-    return n;
-}
-
 int ocv_placement_explain(struct ocv_placement *p, size_t role, const struct ocv_match_role *asked,
                           const struct room *room, size_t pin, struct ocv_error *err)
 {
@@ -99,7 +77,21 @@ int ocv_placement_explain(struct ocv_placement *p, size_t role, const struct ocv
         return ocv_error_nomem(err);
     for (size_t i = 0; i < match->fleet->n_nodes; i++)
         nodes[match->fleet->nodes[i].class_place] += room->of_node[i] > 0;
-    size_t n = collect_candidates(match, asked, room, pin, candidates, near);
+    /* all images of the index; equally near ones in the order of candidates, then of the index */
+    size_t n = 0, fit = ocv_candidates(match, asked, room, pin, candidates);
+    for (size_t e = 0; e < match->n_entries; e++) {
+        if (match->index->entries[e].code != OCV_REJECT_NONE || (pin != SIZE_MAX && pin != e))
+            continue;
+        size_t order = 0;
+        while (order < fit && candidates[order].entry != e)
+            order++;
+        uint64_t sum = 0;
+        for (size_t k = 0; k < match->n_classes; k++)
+            if (class_runs(match, room, k, e) && ocv_role_takes(match, asked, k))
+                sum += room->of_class[k];
+        near[n++] = (struct near_miss){e, order < fit ? order : fit + e, sum};
+    }
+    qsort(near, n, sizeof(*near), by_room);
     for (size_t i = 0; i < n && i < NEAREST_MAX; i++) {
         struct ocv_lack *lacks = reallocarray(p->lacks, p->n_lacks + 1, sizeof(*lacks));
         if (!lacks)

@@ -80,17 +80,11 @@ int ocv_fleet_intern(struct ocv_fleet *fleet, const struct ocv_profile *profile,
     return OCV_OK;
 }
 
-static bool name_character(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c && strchr("._:@+-", c));
-}
-
 static int check_name(const char *name, struct ocv_error *err)
 {
-    size_t len = 0;
-    while (name && len <= OCV_NODE_NAME_MAX && name_character(name[len]))
-        len++;
+    static const char characters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:@+-";
+    size_t len = name ? strspn(name, characters) : 0;
     if (len == 0 || len > OCV_NODE_NAME_MAX || name[len])
         return ocv_error_set(err, OCV_ERR_DATA,
                              "'%.80s' is not a valid node name: 1 to %u of A-Z a-z 0-9 . _ : @ + -",
