@@ -37,31 +37,6 @@ static int read_name(const json_t *object, const char *key, const char *what, co
     return OCV_OK;
 }
 
-/* Values are unique and ordered; a second mention adds nothing and is dropped. Sorting out
- * duplicates by comparison with all earlier ones would be quadratic on a hostile file, so the
- * resolver simply takes the first place of a value. */
-static int read_feature(struct ocv_profile *profile, const json_t *object, const char *what,
-                        struct ocv_feature *feature, struct ocv_error *err)
-{
-    const json_t *values;
-    OCV_TRY(read_name(object, "name", what, &feature->name, err));
-    OCV_TRY(list_member(object, feature->name, "values", OCV_PROFILE_VALUES_MAX, &values,
-                        &feature->n_values, err));
-    feature->values = ocv_arena_alloc(&profile->arena, feature->n_values + 1, sizeof(char *));
-    if (!feature->values)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < feature->n_values; i++) {
-        const char *value = json_string_value(json_array_get(values, i));
-        if (!value || !ocv_property_value_valid(value, strlen(value)))
-            return ocv_error_set(err, OCV_ERR_DATA,
-                                 "profile: %s :: %s: value %zu '%.60s' is not "
-                                 "of a-z 0-9 _ .",
-                                 what, feature->name, i, value ? value : "");
-        feature->values[i] = value;
-    }
-    return OCV_OK;
-}
-
 static int compare_features(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -78,8 +53,27 @@ static int read_features(struct ocv_profile *profile, const json_t *object, cons
     if (!*out || !names)
         return ocv_error_nomem(err);
     for (size_t i = 0; i < n; i++) {
-        OCV_TRY(read_feature(profile, json_array_get(list, i), what, &(*out)[i], err));
-        names[i] = (*out)[i].name;
+        const json_t *item = json_array_get(list, i), *values;
+        struct ocv_feature *feature = &(*out)[i];
+        OCV_TRY(read_name(item, "name", what, &feature->name, err));
+        OCV_TRY(list_member(item, feature->name, "values", OCV_PROFILE_VALUES_MAX, &values,
+                            &feature->n_values, err));
+        feature->values = ocv_arena_alloc(&profile->arena, feature->n_values + 1, sizeof(char *));
+        if (!feature->values)
+            return ocv_error_nomem(err);
+        /* Values are unique and ordered; a second mention adds nothing and is dropped. Sorting out
+         * duplicates by comparison with all earlier ones would be quadratic on a hostile file, so
+         * the resolver simply takes the first place of a value. */
+        for (size_t k = 0; k < feature->n_values; k++) {
+            const char *value = json_string_value(json_array_get(values, k));
+            if (!value || !ocv_property_value_valid(value, strlen(value)))
+                return ocv_error_set(err, OCV_ERR_DATA,
+                                     "profile: %s :: %s: value %zu '%.60s' is not "
+                                     "of a-z 0-9 _ .",
+                                     what, feature->name, k, value ? value : "");
+            feature->values[k] = value;
+        }
+        names[i] = feature->name;
     }
     *count = n;
     qsort(names, n, sizeof(*names), compare_features);
@@ -88,23 +82,6 @@ static int read_features(struct ocv_profile *profile, const json_t *object, cons
             return ocv_error_set(err, OCV_ERR_DATA, "profile: %s: feature '%s' is listed twice",
                                  what, names[i]);
     return OCV_OK;
-}
-
-static int read_device(struct ocv_profile *profile, const json_t *object, const char *ns, size_t i,
-                       struct ocv_device *device, struct ocv_error *err)
-{
-    OCV_TRY(ocv_json_string(object, "profile: device", "id", &device->id, err));
-    OCV_TRY(ocv_json_string(object, "profile: device", "uuid", &device->uuid, err));
-    if (!json_is_object(object))
-        return ocv_error_set(err, OCV_ERR_DATA, "profile: %s: device %zu is not an object", ns, i);
-    const json_t *index = json_object_get(object, "index");
-    json_int_t number = json_integer_value(index);
-    device->index =
-        json_is_integer(index) && number >= 0 && number < INT_MAX ? (long)number : (long)i;
-    device->secondary = json_is_true(json_object_get(object, "secondary"));
-    if (!device->id && !(device->id = ocv_arena_printf(&profile->arena, "%ld", device->index)))
-        return ocv_error_nomem(err);
-    return read_features(profile, object, ns, &device->features, &device->n_features, err);
 }
 
 static int read_namespace(struct ocv_profile *profile, const json_t *object,
@@ -122,9 +99,24 @@ static int read_namespace(struct ocv_profile *profile, const json_t *object,
     ns->devices = ocv_arena_alloc(&profile->arena, ns->n_devices + 1, sizeof(*ns->devices));
     if (!ns->devices)
         return ocv_error_nomem(err);
-    for (size_t i = 0; i < ns->n_devices; i++)
+    for (size_t i = 0; i < ns->n_devices; i++) {
+        const json_t *item = json_array_get(devices, i);
+        struct ocv_device *device = &ns->devices[i];
+        OCV_TRY(ocv_json_string(item, "profile: device", "id", &device->id, err));
+        OCV_TRY(ocv_json_string(item, "profile: device", "uuid", &device->uuid, err));
+        if (!json_is_object(item))
+            return ocv_error_set(err, OCV_ERR_DATA, "profile: %s: device %zu is not an object",
+                                 ns->name, i);
+        const json_t *index = json_object_get(item, "index");
+        json_int_t number = json_integer_value(index);
+        device->index =
+            json_is_integer(index) && number >= 0 && number < INT_MAX ? (long)number : (long)i;
+        device->secondary = json_is_true(json_object_get(item, "secondary"));
+        if (!device->id && !(device->id = ocv_arena_printf(&profile->arena, "%ld", device->index)))
+            return ocv_error_nomem(err);
         OCV_TRY(
-            read_device(profile, json_array_get(devices, i), ns->name, i, &ns->devices[i], err));
+            read_features(profile, item, ns->name, &device->features, &device->n_features, err));
+    }
     return OCV_OK;
 }
 

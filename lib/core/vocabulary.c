@@ -94,15 +94,6 @@ static const char *find_named(feature_ref feature, const char *name, char out[OC
     return NULL;
 }
 
-/* Do the letters name the unit of the number ("sm_90", "compute_90")? Letters that begin a
- * product's name do not: H100 has compute capability 9.0. */
-static bool is_prefix(feature_ref feature, const char *value, size_t letters)
-{
-    size_t n = letters && value[letters - 1] == '_' ? letters - 1 : letters;
-    return !feature->names || !strncmp(feature->name, value, n) ||
-           (n == 7 && !strncmp(value, "compute", n));
-}
-
 /* Of a pattern, what the wrong value becomes by small changes that people get wrong: a prefix of
  * letters too many ("sm_90"), a dot missing ("128"), a suffix missing or too many. A number is
  * never cut: it would be a lower one. */
@@ -110,7 +101,11 @@ static bool repair_value(feature_ref feature, const char *value, char out[OCV_WO
 {
     const char *pattern = feature->pattern;
     size_t digits = strcspn(value, "0123456789"), len = strlen(value);
-    if (!is_prefix(feature, value, digits))
+    /* The letters have to name the unit of the number ("sm_90", "compute_90"). Those that begin a
+     * product's name do not: H100 has compute capability 9.0. */
+    size_t unit = digits && value[digits - 1] == '_' ? digits - 1 : digits;
+    if (feature->names && strncmp(feature->name, value, unit) != 0 &&
+        (unit != 7 || strncmp(value, "compute", unit) != 0))
         return false;
     for (size_t start = 0; start <= digits; start += digits ? digits : 1) {
         for (size_t cut = len - start; cut > 0 && cut + 4 >= len - start; cut--)
