@@ -67,14 +67,20 @@ static void member_name(const struct ocv_descriptor *blob, char name[MEMBER_MAX]
     snprintf(name, MEMBER_MAX, "blobs/%.*s/%s", (int)(hex - blob->digest), blob->digest, hex + 1);
 }
 
-/* Copy exactly `size` bytes and compare their digest. */
-static int copy_verified(const struct archive *archive, const struct ocv_descriptor *blob, int fd,
-                         struct ocv_hasher *hasher, struct ocv_error *err)
+static int put_blob(const struct archive *archive, const struct ocv_descriptor *blob,
+                    struct ocv_error *err)
 {
+    char name[MEMBER_MAX];
+    member_name(blob, name);
+    ocv_auto_fd int fd = -1;
+    ocv_auto(ocv_hasher) hasher = NULL;
+    OCV_TRY(ocv_layout_open_blob(archive->layout, blob->digest, &fd, NULL, err));
+    OCV_TRY(ocv_hasher_new(blob->digest, &hasher, err));
+    OCV_TRY(put_header(archive, name, blob->size, err));
     ocv_auto_free char *bytes = malloc(COPY_BYTES);
     if (!bytes)
         return ocv_error_nomem(err);
-    for (int64_t left = blob->size; left > 0;) {
+    for (int64_t left = blob->size; left > 0;) { /* exactly `size` bytes */
         size_t want = left < (int64_t)COPY_BYTES ? (size_t)left : COPY_BYTES;
         ssize_t n = read(fd, bytes, want);
         if (n < 0 && errno == EINTR)
@@ -92,20 +98,6 @@ static int copy_verified(const struct archive *archive, const struct ocv_descrip
     if (strcmp(digest, blob->digest) != 0)
         return ocv_error_set(err, OCV_ERR_MISMATCH, "%s: blob %s has digest %s",
                              archive->layout->path, blob->digest, digest);
-    return OCV_OK;
-}
-
-static int put_blob(const struct archive *archive, const struct ocv_descriptor *blob,
-                    struct ocv_error *err)
-{
-    char name[MEMBER_MAX];
-    member_name(blob, name);
-    ocv_auto_fd int fd = -1;
-    ocv_auto(ocv_hasher) hasher = NULL;
-    OCV_TRY(ocv_layout_open_blob(archive->layout, blob->digest, &fd, NULL, err));
-    OCV_TRY(ocv_hasher_new(blob->digest, &hasher, err));
-    OCV_TRY(put_header(archive, name, blob->size, err));
-    OCV_TRY(copy_verified(archive, blob, fd, hasher, err));
     return put_padding(archive, blob->size, err);
 }
 
