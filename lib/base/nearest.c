@@ -70,21 +70,17 @@ static size_t compare_digits(const char *a, const char *b)
     return digits ? (size_t)abs(*a - *b) : 10;
 }
 
-/* Of two that are equally near the first one stays. */
-static bool is_nearer(const struct ocv_nearest *nearest, const char *word, size_t distance)
-{
-    if (!nearest->best || distance != nearest->distance)
-        return !nearest->best || distance < nearest->distance;
-    return compare_digits(nearest->wanted, word) < compare_digits(nearest->wanted, nearest->best);
-}
-
 void ocv_nearest_offer(struct ocv_nearest *nearest, const char *word)
 {
     size_t len = strlen(nearest->wanted);
     bool begun = len > 1 && strlen(word) <= WORD_MAX && !strncmp(word, nearest->wanted, len);
     size_t distance = begun ? word[len] != '\0' : ocv_nearest_distance(nearest->wanted, word, NEAR);
-    if (distance > NEAR || !is_nearer(nearest, word, distance) ||
-        loosens_word(nearest->wanted, word))
+    /* of two that are equally near the first one stays */
+    bool nearer =
+        !nearest->best || distance < nearest->distance ||
+        (distance == nearest->distance &&
+         compare_digits(nearest->wanted, word) < compare_digits(nearest->wanted, nearest->best));
+    if (distance > NEAR || !nearer || loosens_word(nearest->wanted, word))
         return;
     nearest->best = word;
     nearest->distance = distance;
