@@ -52,15 +52,6 @@ static bool has_value(feature_ref feature, const char *value)
     return false;
 }
 
-static const char *meant_feature(const char *ns, const char *feature)
-{
-    struct ocv_nearest nearest = {.wanted = feature};
-    for (size_t i = 0; i < COUNT(ocv_vocabulary_features); i++)
-        if (!strcmp(ocv_vocabulary_features[i].ns, ns))
-            ocv_nearest_offer(&nearest, ocv_vocabulary_features[i].name);
-    return ocv_nearest_meant(&nearest);
-}
-
 /* The first `cut` bytes of the value with a suffix, where the pattern has that. */
 static bool fits_cut(const char *pattern, const char *value, size_t cut, char out[OCV_WORD_MAX])
 {
@@ -152,8 +143,13 @@ enum ocv_word ocv_vocabulary_check(const char *ns, const char *feature, const ch
             OCV_WORD_NAMESPACE,
             ocv_nearest(ns, ocv_vocabulary_namespaces, COUNT(ocv_vocabulary_namespaces)), meant);
     feature_ref found = feature ? find_feature(ns, feature) : NULL;
-    if (feature && !found)
-        return offer_instead(OCV_WORD_FEATURE, meant_feature(ns, feature), meant);
+    if (feature && !found) {
+        struct ocv_nearest nearest = {.wanted = feature};
+        for (size_t i = 0; i < COUNT(ocv_vocabulary_features); i++)
+            if (!strcmp(ocv_vocabulary_features[i].ns, ns))
+                ocv_nearest_offer(&nearest, ocv_vocabulary_features[i].name);
+        return offer_instead(OCV_WORD_FEATURE, ocv_nearest_meant(&nearest), meant);
+    }
     if (found && value && !has_value(found, value))
         return offer_instead(OCV_WORD_VALUE, meant_value(found, value, word), meant);
     return OCV_WORD_KNOWN;
