@@ -76,17 +76,31 @@ static json_t *find_only(const json_t *manifests)
     return found;
 }
 
-static int not_found(const json_t *manifests, const char *tag, struct ocv_error *err)
+int ocv_index_json_find(const json_t *root, const char *tag, struct ocv_descriptor *out,
+                        struct ocv_error *err)
 {
+    const json_t *manifests = json_object_get(root, "manifests");
+    const json_t *entry = NULL;
+    if (!tag) {
+        entry = find_only(manifests);
+    } else {
+        entry = find_annotated(manifests, OCV_ANNOTATION_REF_NAME, tag);
+        if (!entry)
+            entry = find_annotated(manifests, OCV_ANNOTATION_IMAGE_NAME, tag);
+    }
+    if (entry)
+        return read_entry(entry, out, err);
+
+    /* the tags that are there instead */
     char names[512] = "";
     size_t shown = 0;
     size_t i;
-    json_t *entry;
-    json_array_foreach(manifests, i, entry)
+    json_t *other;
+    json_array_foreach(manifests, i, other)
     {
-        const char *name = get_annotation(entry, OCV_ANNOTATION_REF_NAME);
+        const char *name = get_annotation(other, OCV_ANNOTATION_REF_NAME);
         if (!name)
-            name = get_annotation(entry, OCV_ANNOTATION_IMAGE_NAME);
+            name = get_annotation(other, OCV_ANNOTATION_IMAGE_NAME);
         size_t used = strlen(names);
         if (!name || used + strlen(name) + 8 > sizeof(names))
             continue;
@@ -106,21 +120,6 @@ static int not_found(const json_t *manifests, const char *tag, struct ocv_error 
     if (shown)
         ocv_error_hint(err, "it has: %s", names);
     return OCV_ERR_NOT_FOUND;
-}
-
-int ocv_index_json_find(const json_t *root, const char *tag, struct ocv_descriptor *out,
-                        struct ocv_error *err)
-{
-    const json_t *manifests = json_object_get(root, "manifests");
-    const json_t *entry = NULL;
-    if (!tag) {
-        entry = find_only(manifests);
-    } else {
-        entry = find_annotated(manifests, OCV_ANNOTATION_REF_NAME, tag);
-        if (!entry)
-            entry = find_annotated(manifests, OCV_ANNOTATION_IMAGE_NAME, tag);
-    }
-    return entry ? read_entry(entry, out, err) : not_found(manifests, tag, err);
 }
 
 int ocv_index_json_walk(const json_t *root, ocv_layout_visit visit, void *data)
