@@ -72,9 +72,19 @@ static bool copy_text(char **out, const char *text)
     return !text || *out;
 }
 
-static bool copy_options(struct ocv_registry *r, const struct ocv_registry_options *o)
+int ocv_registry_new(const struct ocv_registry_options *options, struct ocv_registry **out,
+                     struct ocv_error *err)
 {
+    static const struct ocv_registry_options defaults;
+    const struct ocv_registry_options *o = options ? options : &defaults;
     char agent[64];
+    OCV_TRY(ocv_registry_global(err));
+    ocv_auto(ocv_registry) r = calloc(1, sizeof(*r));
+    if (!r)
+        return ocv_error_nomem(err);
+    r->multi = curl_multi_init();
+    if (!r->multi)
+        return ocv_error_nomem(err);
     snprintf(agent, sizeof(agent), "ocivariant/%s", ocv_version());
     if (!copy_text(&r->user_agent, o->user_agent ? o->user_agent : agent) ||
         !copy_text(&r->ca_file, o->ca_file) || !copy_text(&r->cert_file, o->cert_file) ||
@@ -83,12 +93,12 @@ static bool copy_options(struct ocv_registry *r, const struct ocv_registry_optio
         !copy_text(&r->certs_dir, o->certs_dir) ||
         !copy_text(&r->identity_token, o->identity_token) ||
         !copy_text(&r->registry_token, o->registry_token))
-        return false;
+        return ocv_error_nomem(err);
     if (o->n_insecure && !(r->insecure = calloc(o->n_insecure, sizeof(*r->insecure))))
-        return false;
+        return ocv_error_nomem(err);
     for (size_t i = 0; i < o->n_insecure; i++, r->n_insecure++)
         if (!copy_text(&r->insecure[i], o->insecure[i]))
-            return false;
+            return ocv_error_nomem(err);
     r->registries = o->registries;
     r->n_registries = o->n_registries;
     r->retries = !o->retries ? 5 : o->retries == OCV_RETRIES_NONE ? 0 : o->retries;
@@ -110,23 +120,9 @@ static bool copy_options(struct ocv_registry *r, const struct ocv_registry_optio
     r->wait = o->wait;
     r->wait_data = o->wait_data;
     r->credential_providers = o->credential_providers;
-    return true;
-}
-
-int ocv_registry_new(const struct ocv_registry_options *options, struct ocv_registry **out,
-                     struct ocv_error *err)
-{
-    static const struct ocv_registry_options defaults;
-    OCV_TRY(ocv_registry_global(err));
-    ocv_auto(ocv_registry) registry = calloc(1, sizeof(*registry));
-    if (!registry)
-        return ocv_error_nomem(err);
-    registry->multi = curl_multi_init();
-    if (!registry->multi || !copy_options(registry, options ? options : &defaults))
-        return ocv_error_nomem(err);
-    if (registry->key_file && !registry->cert_file)
+    if (r->key_file && !r->cert_file)
         return ocv_error_set(err, OCV_ERR_INVALID, "a client key needs its certificate");
-    *out = ocv_steal(&registry);
+    *out = ocv_steal(&r);
     return OCV_OK;
 }
 

@@ -139,24 +139,6 @@ int ocv_creds_find(struct ocv_registry *registry, const char *account, const cha
     return status;
 }
 
-/* "; there are none for it in A, B and C"; empty where no file was to be looked at. */
-static void name_places(const struct ocv_registry *registry, char *out, size_t size)
-{
-    static const char lead[] = "; there are none for it in ";
-    struct ocv_auth_places places;
-    size_t n = sizeof(lead) - 1;
-    out[0] = '\0';
-    if (registry->anonymous || registry->given_only || registry->username ||
-        registry->identity_token || registry->registry_token)
-        return;
-    snprintf(out, size, "%s%s", lead, registry->auth_file ? registry->auth_file : "");
-    if (registry->auth_file)
-        return;
-    if (ocv_auth_places_find(&places, NULL) == OCV_OK)
-        ocv_auth_places_name(&places, out + n, size - n);
-    ocv_auth_places_free(&places);
-}
-
 void ocv_creds_hint(const struct ocv_registry *registry, const char *host, enum ocv_login login,
                     struct ocv_error *err)
 {
@@ -167,7 +149,17 @@ void ocv_creds_hint(const struct ocv_registry *registry, const char *host, enum 
         ocv_error_hint(err, "the login for %s%s%s was not sent: %s never says that it takes one",
                        host, *registry->source ? " in " : "", registry->source, host);
     } else if (!registry->service) {
-        name_places(registry, where, sizeof(where));
+        /* "; there are none for it in A, B and C"; empty where no file was to be looked at */
+        bool looked = !registry->anonymous && !registry->given_only && !registry->username &&
+                      !registry->identity_token && !registry->registry_token;
+        int n = snprintf(where, sizeof(where), "%s%s", looked ? "; there are none for it in " : "",
+                         looked && file ? file : "");
+        if (looked && !file) {
+            struct ocv_auth_places places;
+            if (ocv_auth_places_find(&places, NULL) == OCV_OK)
+                ocv_auth_places_name(&places, where + n, sizeof(where) - (size_t)n);
+            ocv_auth_places_free(&places);
+        }
         ocv_error_hint(
             err, "%s%sdocker login%s%s or podman login %s%s%s%s", note, *note ? "; " : "",
             hub ? "" : " ", hub ? "" : host, host, used ? " (again)" : ", or --authfile FILE",

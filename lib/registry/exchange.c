@@ -40,19 +40,6 @@ int ocv_exchange_origin(const struct ocv_exchange *x, char out[OCV_ORIGIN_MAX])
     return ocv_url_origin(url, out, NULL);
 }
 
-static const char *authorization_for(struct ocv_exchange *x)
-{
-    if (x->authorization)
-        return x->authorization;
-    const struct ocv_token *token = x->repository ? ocv_auth_find(x->host, x->repository) : NULL;
-    x->token_serial = token ? token->serial : 0;
-    if (token) {
-        x->login = token->login;
-        memcpy(x->registry->source, token->source, sizeof(token->source));
-    }
-    return token ? token->header : NULL;
-}
-
 int ocv_exchange_hop_host(struct ocv_exchange *x, const char *origin, bool at_home,
                           struct ocv_registry_host **out)
 {
@@ -89,7 +76,17 @@ static void perform_exchange(struct ocv_exchange *x)
     if (status == OCV_OK) {
         x->started = ocv_clock_ms();
         x->begun = x->begun ? x->begun : x->started;
-        status = ocv_transfer_start(x, url, host, at_home ? authorization_for(x) : NULL);
+        const char *authorization = at_home ? x->authorization : NULL;
+        if (at_home && !authorization) {
+            const struct ocv_token *token = x->repository ? ocv_auth_find(h, x->repository) : NULL;
+            x->token_serial = token ? token->serial : 0;
+            if (token) {
+                authorization = token->header;
+                x->login = token->login;
+                memcpy(x->registry->source, token->source, sizeof(token->source));
+            }
+        }
+        status = ocv_transfer_start(x, url, host, authorization);
     }
     free(url);
     if (status < 0)

@@ -107,18 +107,6 @@ static void store_header(struct ocv_response *r, const char *name, const char *v
     }
 }
 
-static bool next_head(struct ocv_response *response, const char *line)
-{
-    unsigned interim = response->interim + (response->status > 0);
-    const char *code = line + strcspn(line, " ");
-    int64_t n = 0;
-    ocv_response_reset(response);
-    if (*code++ && read_number(&code, &n) && n >= 100 && n <= 999)
-        response->status = (long)n;
-    response->interim = interim;
-    return interim <= INTERIM_MAX;
-}
-
 size_t ocv_response_header(char *line, size_t size, size_t count, void *data)
 {
     struct ocv_response *response = data;
@@ -130,8 +118,16 @@ size_t ocv_response_header(char *line, size_t size, size_t count, void *data)
         return size * count;
     memcpy(text, line, len);
     text[len] = '\0';
-    if (!strncasecmp(text, "HTTP/", 5)) /* 100 Continue has a head of its own */
-        return next_head(response, text) ? size * count : 0;
+    if (!strncasecmp(text, "HTTP/", 5)) { /* 100 Continue has a head of its own */
+        unsigned interim = response->interim + (response->status > 0);
+        const char *code = text + strcspn(text, " ");
+        int64_t n = 0;
+        ocv_response_reset(response);
+        if (*code++ && read_number(&code, &n) && n >= 100 && n <= 999)
+            response->status = (long)n;
+        response->interim = interim;
+        return interim <= INTERIM_MAX ? size * count : 0;
+    }
     if (!len)
         response->complete = response->status >= 200;
     if (response->complete) /* what follows the body is not a header */

@@ -87,21 +87,6 @@ static int read_certs_d(struct ocv_registry_host *host, const char *root, bool a
     return status;
 }
 
-static int read_all_certs_d(struct ocv_registry *registry, struct ocv_registry_host *host,
-                            struct ocv_error *err)
-{
-    bool anonymous = registry->anonymous || registry->given_only;
-    if (registry->certs_dir)
-        return read_certs_d(host, registry->certs_dir, anonymous, err);
-    const char *home = getenv("HOME");
-    char own[1024];
-    if (home && *home == '/' &&
-        snprintf(own, sizeof(own), "%s/.config/containers/certs.d", home) < (int)sizeof(own))
-        OCV_TRY(read_certs_d(host, own, anonymous, err));
-    OCV_TRY(read_certs_d(host, "/etc/containers/certs.d", anonymous, err));
-    return read_certs_d(host, "/etc/docker/certs.d", anonymous, err);
-}
-
 static int copy_text(char **out, const char *text, struct ocv_error *err)
 {
     *out = strdup(text);
@@ -134,7 +119,18 @@ static int load_files(struct ocv_registry *registry, struct ocv_registry_host *h
     }
     if (status < 0)
         return status;
-    OCV_TRY(read_all_certs_d(registry, host, err));
+    bool anonymous = registry->anonymous || registry->given_only;
+    if (registry->certs_dir) {
+        OCV_TRY(read_certs_d(host, registry->certs_dir, anonymous, err));
+    } else {
+        const char *home = getenv("HOME");
+        char own[1024];
+        if (home && *home == '/' &&
+            snprintf(own, sizeof(own), "%s/.config/containers/certs.d", home) < (int)sizeof(own))
+            OCV_TRY(read_certs_d(host, own, anonymous, err));
+        OCV_TRY(read_certs_d(host, "/etc/containers/certs.d", anonymous, err));
+        OCV_TRY(read_certs_d(host, "/etc/docker/certs.d", anonymous, err));
+    }
     const char *bundle = getenv("SSL_CERT_FILE");
     if (host->ca.len || bundle || registry->ca_store) {
         /* the blob given to libcurl replaces its bundle, so the bundle's own bytes go after ours */
