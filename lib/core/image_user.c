@@ -22,9 +22,8 @@ int ocv_image_user_of(const json_t *config, char out[OCV_IMAGE_USER_MAX], struct
 int ocv_image_user(const void *config, size_t len, char out[OCV_IMAGE_USER_MAX],
                    struct ocv_error *err)
 {
-    json_t *parsed = NULL;
+    ocv_auto_json *root = NULL;
     OCV_TRY(ocv_json_load_counted("image config", config, len, OCV_IMAGE_USER_CONFIG_MAX,
-                                  OCV_JSON_VALUES_MAX, &parsed, err));
-    ocv_auto_json *root = parsed;
+                                  OCV_JSON_VALUES_MAX, &root, err));
     return ocv_image_user_of(root, out, err);
 }

@@ -36,16 +36,6 @@ static bool is_alnum_lower(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/* Length of the separator at s, 0 if there is none. */
-static size_t separator_length(const char *s)
-{
-    if (*s == '.')
-        return 1;
-    if (*s == '_')
-        return s[1] == '_' ? 2 : 1;
-    return strspn(s, "-");
-}
-
 static bool path_valid(const char *s)
 {
     for (;;) {
@@ -59,10 +49,13 @@ static bool path_valid(const char *s)
             s++;
             continue;
         }
-        size_t n = separator_length(s);
-        if (n == 0)
+        /* a dot, one or two underscores, or dashes */
+        size_t separator = *s == '_' && s[1] == '_' ? 2
+                           : *s == '_' || *s == '.' ? 1
+                                                    : strspn(s, "-");
+        if (separator == 0)
             return false;
-        s += n;
+        s += separator;
     }
 }
 
