@@ -181,15 +181,10 @@ int ocv_layout_list(const struct ocv_layout *layout, ocv_layout_visit visit, voi
     return ocv_index_json_walk(root, visit, data);
 }
 
-/* What a tag has to name before it is written, and what it names. */
-struct tag_guard {
-    const char *before;
-    char *now;
-};
-
+/* `now`: with a guard, what the tag names; it has to be `before`. */
 static int write_tag(struct ocv_layout *layout, const char *tag, const char *image_name,
                      const struct ocv_descriptor *descriptor, const struct ocv_platform *platform,
-                     const struct tag_guard *guard, struct ocv_error *err)
+                     const char *before, char *now, struct ocv_error *err)
 {
     OCV_TRY(ocv_layout_check_writable(layout, err));
     if (!ocv_layout_has_blob(layout, descriptor->digest, descriptor->size))
@@ -203,16 +198,16 @@ static int write_tag(struct ocv_layout *layout, const char *tag, const char *ima
     OCV_TRY(ocv_directory_open(layout->fd, layout->path, OCV_LAYOUT_PRIVATE, true, &private, err));
     OCV_TRY(take_lock(layout, private, &lock, err));
     OCV_TRY(load_index(layout, &root, err));
-    if (guard) {
+    if (now) {
         struct ocv_descriptor found;
         struct ocv_error local = {0};
         int status = ocv_index_json_find(root, tag, &found, &local);
-        guard->now[0] = '\0';
+        now[0] = '\0';
         if (status < 0 && status != OCV_ERR_NOT_FOUND)
             return ocv_error_set(err, status, "%s: %s", layout->path, local.message);
         if (status == OCV_OK)
-            memcpy(guard->now, found.digest, OCV_DIGEST_MAX);
-        if (strcmp(guard->now, guard->before) != 0)
+            memcpy(now, found.digest, OCV_DIGEST_MAX);
+        if (strcmp(now, before) != 0)
             return ocv_error_set(err, OCV_ERR_DENIED, "%s:%s was changed meanwhile", layout->path,
                                  tag);
     }
@@ -228,13 +223,12 @@ int ocv_layout_tag(struct ocv_layout *layout, const char *tag, const char *image
                    const struct ocv_descriptor *descriptor, const struct ocv_platform *platform,
                    struct ocv_error *err)
 {
-    return write_tag(layout, tag, image_name, descriptor, platform, NULL, err);
+    return write_tag(layout, tag, image_name, descriptor, platform, NULL, NULL, err);
 }
 
 int ocv_layout_retag(struct ocv_layout *layout, const char *tag, const char *before,
                      const struct ocv_descriptor *descriptor, char now[OCV_DIGEST_MAX],
                      struct ocv_error *err)
 {
-    const struct tag_guard guard = {.before = before, .now = now};
-    return write_tag(layout, tag, NULL, descriptor, NULL, &guard, err);
+    return write_tag(layout, tag, NULL, descriptor, NULL, before, now, err);
 }
