@@ -101,22 +101,6 @@ const struct ocv_feature *ocv_rejection_have(const struct ocv_rejection *r,
 
 #define VALUES_SHOWN 4u /* of a long list, in a sentence */
 
-static int append_have(const struct ocv_rejection *r, const struct ocv_slot *slot,
-                       struct ocv_buffer *out, struct ocv_error *err)
-{
-    const struct ocv_feature *have = ocv_rejection_have(r, slot);
-    size_t n = have ? have->n_values : 0;
-    OCV_TRY(r->device ? ocv_buffer_printf(out, err, "; device %.100s has ", r->device)
-                      : ocv_buffer_printf(out, err, "; this host has "));
-    if (n == 0)
-        OCV_TRY(ocv_buffer_printf(out, err, "no %s", r->feature));
-    for (size_t i = 0; i < n && i < VALUES_SHOWN; i++)
-        OCV_TRY(ocv_buffer_printf(out, err, "%s%.100s", i ? ", " : "", have->values[i]));
-    if (n > VALUES_SHOWN)
-        OCV_TRY(ocv_buffer_printf(out, err, " and %zu more", n - VALUES_SHOWN));
-    return OCV_OK;
-}
-
 static int append_property(const struct ocv_decision *d, const struct ocv_rejection *r,
                            struct ocv_buffer *out, struct ocv_error *err)
 {
@@ -143,8 +127,19 @@ static int append_property(const struct ocv_decision *d, const struct ocv_reject
         return ocv_buffer_printf(out, err, "; no %s device is left to count", r->ns);
     case OCV_REJECT_DISABLED:
         return ocv_buffer_printf(out, err, "; switched off by configuration");
-    default:
-        return append_have(r, slot, out, err);
+    default: {
+        const struct ocv_feature *have = ocv_rejection_have(r, slot);
+        size_t n = have ? have->n_values : 0;
+        OCV_TRY(r->device ? ocv_buffer_printf(out, err, "; device %.100s has ", r->device)
+                          : ocv_buffer_printf(out, err, "; this host has "));
+        if (n == 0)
+            OCV_TRY(ocv_buffer_printf(out, err, "no %s", r->feature));
+        for (size_t i = 0; i < n && i < VALUES_SHOWN; i++)
+            OCV_TRY(ocv_buffer_printf(out, err, "%s%.100s", i ? ", " : "", have->values[i]));
+        if (n > VALUES_SHOWN)
+            OCV_TRY(ocv_buffer_printf(out, err, " and %zu more", n - VALUES_SHOWN));
+        return OCV_OK;
+    }
     }
 }
 

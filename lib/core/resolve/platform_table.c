@@ -72,26 +72,6 @@ static bool copy_text(struct ocv_arena *arena, const char **text)
     return *text != NULL;
 }
 
-static int copy_platform(struct ocv_arena *arena, const struct ocv_platform *from,
-                         struct ocv_platform *to, struct ocv_error *err)
-{
-    const char **texts[] = {&to->os, &to->architecture, &to->variant, &to->os_version};
-    *to = *from;
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-        if (!copy_text(arena, texts[i]))
-            return ocv_error_nomem(err);
-    const char **features = ocv_arena_alloc(arena, from->n_os_features + 1, sizeof(*features));
-    if (!features)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < from->n_os_features; i++) {
-        features[i] = from->os_features[i];
-        if (!copy_text(arena, &features[i]))
-            return ocv_error_nomem(err);
-    }
-    to->os_features = features;
-    return OCV_OK;
-}
-
 int ocv_platform_table_get(struct ocv_platform_tables *tables, const struct ocv_index *index,
                            const struct ocv_platform *host, const struct ocv_platform_table **out,
                            struct ocv_error *err)
@@ -100,7 +80,22 @@ int ocv_platform_table_get(struct ocv_platform_tables *tables, const struct ocv_
     for (const struct ocv_platform_table *t = tables->first; t; t = t->next)
         if (same_platform(&t->host, host))
             return *out = t, OCV_OK;
-    OCV_TRY(copy_platform(&tables->arena, host, &own, err));
+    const char **texts[] = {&own.os, &own.architecture, &own.variant, &own.os_version};
+    own = *host;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        if (!copy_text(&tables->arena, texts[i]))
+            return ocv_error_nomem(err);
+    const char **features =
+        ocv_arena_alloc(&tables->arena, host->n_os_features + 1, sizeof(*features));
+    if (!features)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < host->n_os_features; i++) {
+        features[i] = host->os_features[i];
+        if (!copy_text(&tables->arena, &features[i]))
+            return ocv_error_nomem(err);
+    }
+    own.os_features = features;
+
     struct ocv_platform_table *table = ocv_platform_table_make(&tables->arena, index, &own);
     if (!table)
         return ocv_error_nomem(err);
