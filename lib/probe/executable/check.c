@@ -211,25 +211,6 @@ static int check_devices(struct answer_check *check, const json_t *answer)
     return OCV_OK;
 }
 
-/* A namespace that serves says what; one that does not says why. */
-static int check_status(const struct answer_check *check, const json_t *answer)
-{
-    const json_t *value = json_object_get(answer, "status");
-    const char *status = value ? json_string_value(value) : "ok";
-    bool error = json_object_get(answer, "error") != NULL;
-    bool serves = json_array_size(json_object_get(answer, "features")) +
-                      json_array_size(json_object_get(answer, "devices")) >
-                  0;
-    if (!status || (strcmp(status, "ok") != 0 && strcmp(status, "partial") != 0 &&
-                    strcmp(status, "failed") != 0 && strcmp(status, "absent") != 0))
-        return add_fault(check, "'status' is not one of ok, partial, failed, absent");
-    if ((status[0] == 'f' || status[0] == 'a') && serves)
-        return add_fault(check, "'status' is '%s', yet there are features or devices", status);
-    if ((status[0] == 'f' || status[0] == 'p') && !error)
-        return add_fault(check, "'status' is '%s', but no 'error' says why", status);
-    return OCV_OK;
-}
-
 int ocv_executable_check(const json_t *answer, struct ocv_error *err)
 {
     struct answer_check at_top = {.err = err};
@@ -255,5 +236,19 @@ int ocv_executable_check(const json_t *answer, struct ocv_error *err)
         return add_fault(check, "'guess' is not true or false");
     OCV_TRY(check_features(check, answer));
     OCV_TRY(check_devices(check, answer));
-    return check_status(check, answer);
+    /* A namespace that serves says what; one that does not says why. */
+    const json_t *value = json_object_get(answer, "status");
+    const char *status = value ? json_string_value(value) : "ok";
+    bool error = json_object_get(answer, "error") != NULL;
+    bool serves = json_array_size(json_object_get(answer, "features")) +
+                      json_array_size(json_object_get(answer, "devices")) >
+                  0;
+    if (!status || (strcmp(status, "ok") != 0 && strcmp(status, "partial") != 0 &&
+                    strcmp(status, "failed") != 0 && strcmp(status, "absent") != 0))
+        return add_fault(check, "'status' is not one of ok, partial, failed, absent");
+    if ((status[0] == 'f' || status[0] == 'a') && serves)
+        return add_fault(check, "'status' is '%s', yet there are features or devices", status);
+    if ((status[0] == 'f' || status[0] == 'p') && !error)
+        return add_fault(check, "'status' is '%s', but no 'error' says why", status);
+    return OCV_OK;
 }

@@ -127,26 +127,6 @@ static int by_capability(const void *a, const void *b)
     return left->index < right->index ? -1 : 1;
 }
 
-static void order_gpus(struct ocv_amd_machine *m)
-{
-    bool discrete = false;
-    qsort(m->gpus, m->n, sizeof(*m->gpus), by_address);
-    for (size_t i = 0; i < m->n; i++) {
-        struct ocv_amd_gpu *gpu = &m->gpus[i];
-        unsigned traits = ocv_amd_traits(gpu->target);
-        gpu->index = (unsigned)i;
-        gpu->integrated = (traits & OCV_AMD_INTEGRATED) ||
-                          (gpu->node && gpu->node->with_cpu && !(traits & OCV_AMD_COMPUTE));
-        m->usable += gpu->state == OCV_AMD_USABLE;
-        discrete = discrete || (gpu->state == OCV_AMD_USABLE && !gpu->integrated);
-    }
-    m->card = discrete;
-    for (size_t i = 0; i < m->n; i++)
-        m->gpus[i].secondary =
-            m->gpus[i].state != OCV_AMD_USABLE || (discrete && m->gpus[i].integrated);
-    qsort(m->gpus, m->n, sizeof(*m->gpus), by_capability);
-}
-
 int ocv_amd_scan(const struct ocv_probe_host *host, struct ocv_amd_machine *out,
                  struct ocv_error *err)
 {
@@ -170,7 +150,23 @@ int ocv_amd_scan(const struct ocv_probe_host *host, struct ocv_amd_machine *out,
         attach_node(out, &out->kfd.nodes[i]);
     for (size_t i = 0; i < out->n; i++)
         describe_gpu(host, out, &out->gpus[i]);
-    if (out->n)
-        order_gpus(out);
+    if (out->n) {
+        bool discrete = false;
+        qsort(out->gpus, out->n, sizeof(*out->gpus), by_address);
+        for (size_t i = 0; i < out->n; i++) {
+            struct ocv_amd_gpu *gpu = &out->gpus[i];
+            unsigned traits = ocv_amd_traits(gpu->target);
+            gpu->index = (unsigned)i;
+            gpu->integrated = (traits & OCV_AMD_INTEGRATED) ||
+                              (gpu->node && gpu->node->with_cpu && !(traits & OCV_AMD_COMPUTE));
+            out->usable += gpu->state == OCV_AMD_USABLE;
+            discrete = discrete || (gpu->state == OCV_AMD_USABLE && !gpu->integrated);
+        }
+        out->card = discrete;
+        for (size_t i = 0; i < out->n; i++)
+            out->gpus[i].secondary =
+                out->gpus[i].state != OCV_AMD_USABLE || (discrete && out->gpus[i].integrated);
+        qsort(out->gpus, out->n, sizeof(*out->gpus), by_capability);
+    }
     return OCV_OK;
 }

@@ -155,25 +155,6 @@ static int add_device(const struct machine *m, size_t i, struct ocv_result *resu
     return OCV_OK;
 }
 
-/* What any of the devices has. */
-static int add_union(const struct machine *m, struct ocv_result *result, struct ocv_error *err)
-{
-    unsigned newest = 0;
-    char version[16];
-    OCV_TRY(ocv_result_add(result, "present", "on", err));
-    for (size_t k = 0; k < sizeof(drivers) / sizeof(*drivers); k++)
-        for (size_t i = 0; i < m->n; i++)
-            if (strcmp(m->devices[i].support.driver, drivers[k]) == 0)
-                OCV_TRY(ocv_gpu_add_once(result, "driver", drivers[k], err));
-    for (size_t i = 0; i < m->n; i++)
-        newest = m->devices[i].support.minor > newest ? m->devices[i].support.minor : newest;
-    for (unsigned minor = newest + 1; minor-- > 0;) {
-        snprintf(version, sizeof(version), "1.%u", minor);
-        OCV_TRY(ocv_result_add(result, "api_version", version, err));
-    }
-    return OCV_OK;
-}
-
 static int probe_vulkan(const struct ocv_probe_host *host, struct ocv_result *result,
                         struct ocv_error *err)
 {
@@ -199,7 +180,21 @@ static int probe_vulkan(const struct ocv_probe_host *host, struct ocv_result *re
         snprintf(result->note, sizeof(result->note),
                  "more than %zu GPUs: the others are not looked at", m.n);
     }
-    OCV_TRY(add_union(&m, result, err));
+    /* What any of the devices has. */
+    unsigned newest = 0;
+    char version[16];
+    OCV_TRY(ocv_result_add(result, "present", "on", err));
+    for (size_t k = 0; k < sizeof(drivers) / sizeof(*drivers); k++)
+        for (size_t i = 0; i < m.n; i++)
+            if (strcmp(m.devices[i].support.driver, drivers[k]) == 0)
+                OCV_TRY(ocv_gpu_add_once(result, "driver", drivers[k], err));
+    for (size_t i = 0; i < m.n; i++)
+        newest = m.devices[i].support.minor > newest ? m.devices[i].support.minor : newest;
+    for (unsigned minor = newest + 1; minor-- > 0;) {
+        snprintf(version, sizeof(version), "1.%u", minor);
+        OCV_TRY(ocv_result_add(result, "api_version", version, err));
+    }
+
     for (size_t i = 0; i < m.n; i++)
         OCV_TRY(add_device(&m, i, result, err));
     return OCV_OK;
