@@ -62,20 +62,20 @@ X509_STORE *ocv_ca_store_get(struct ocv_ca_store *ca_store, const struct ocv_buf
     if (!entry && ca_store->n < STORES_MAX && (entry = calloc(1, sizeof(*entry)))) {
         /* All certificates of the text; non-certificates are skipped, as in libcurl. */
         BIO *bio = BIO_new_mem_buf(pem->data, (int)pem->len);
-        X509_STORE *store = bio ? X509_STORE_new() : NULL;
+        X509_STORE *anchors = bio ? X509_STORE_new() : NULL;
         X509 *certificate;
-        while (store && (certificate = PEM_read_bio_X509_AUX(bio, NULL, NULL, NULL))) {
-            if (!X509_STORE_add_cert(store, certificate)) {
-                X509_STORE_free(store);
-                store = NULL;
+        while (anchors && (certificate = PEM_read_bio_X509_AUX(bio, NULL, NULL, NULL))) {
+            if (!X509_STORE_add_cert(anchors, certificate)) {
+                X509_STORE_free(anchors);
+                anchors = NULL;
             }
             X509_free(certificate);
         }
-        if (store) /* libcurl's own flags */
-            X509_STORE_set_flags(store, X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN);
+        if (anchors) /* libcurl's own flags */
+            X509_STORE_set_flags(anchors, X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN);
         ERR_clear_error(); /* the end of the text is an error to OpenSSL */
         BIO_free(bio);
-        entry->store = store;
+        entry->store = anchors;
         memcpy(entry->digest, digest, sizeof(entry->digest));
         if (entry->store) {
             entry->next = ca_store->entries;
