@@ -230,28 +230,13 @@ static int make_alternatives(struct ocv_claim_work *work, const struct view_list
     return groups.n ? find_places(work, views, sets, groups.n, &work->claim->places, err) : OCV_OK;
 }
 
-static int add_words(struct ocv_claim_work *work, const struct ocv_entry *entry,
-                     const char ***values, size_t *n, size_t *max, struct ocv_error *err)
-{
-    for (size_t i = 0; i < entry->n_properties; i++) {
-        const struct ocv_fact *fact = &work->facts[entry->properties[i]];
-        for (const char *w = fact->words; w && *w;) {
-            size_t len = strcspn(w, " ");
-            char *word = ocv_arena_copy(&work->claim->arena, w, len);
-            OCV_TRY(word ? ocv_claim_add_text(&work->claim->arena, values, n, max, word, err)
-                         : ocv_error_nomem(err));
-            w += len + strspn(w + len, " ");
-        }
-    }
-    return OCV_OK;
-}
-
 /* Variants for devices that no driver claims: one label of the nodes. */
 static int make_nodes(struct ocv_claim_work *work, const struct view_list *views,
                       const struct ocv_device_driver *driver, struct ocv_claim_nodes *out,
                       struct ocv_error *err)
 {
     const struct ocv_decision *decision = views->main->universe.decision;
+    struct ocv_arena *arena = &work->claim->arena;
     const char **values = NULL, **labels = NULL;
     size_t n_values = 0, max_values = 0, n_labels = 0, max_labels = 0;
     const struct ocv_entry *entry;
@@ -263,10 +248,16 @@ static int make_nodes(struct ocv_claim_work *work, const struct view_list *views
         if (needs != driver)
             continue;
         size_t before = n_values;
-        OCV_TRY(add_words(work, entry, &values, &n_values, &max_values, err));
+        for (size_t k = 0; k < entry->n_properties; k++)
+            for (const char *w = work->facts[entry->properties[k]].words; w && *w;) {
+                size_t len = strcspn(w, " ");
+                char *word = ocv_arena_copy(arena, w, len);
+                OCV_TRY(word ? ocv_claim_add_text(arena, &values, &n_values, &max_values, word, err)
+                             : ocv_error_nomem(err));
+                w += len + strspn(w + len, " ");
+            }
         if (n_values > before)
-            OCV_TRY(ocv_claim_add_text(&work->claim->arena, &labels, &n_labels, &max_labels,
-                                       entry->label, err));
+            OCV_TRY(ocv_claim_add_text(arena, &labels, &n_labels, &max_labels, entry->label, err));
     }
     *out = (struct ocv_claim_nodes){.label = driver->label,
                                     .values = values,
