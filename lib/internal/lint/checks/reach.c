@@ -76,33 +76,22 @@ static int static_rank(const struct ocv_lint *lint, const struct ocv_entry *entr
     return best;
 }
 
-/* The feature of the namespace that comes first in its list after place `after`, of those that
- * either entry names. NULL: no more. */
-static const char *next_feature(const struct ocv_lint *lint, const struct ocv_entry *a,
-                                const struct ocv_entry *b, const char *ns, int after, int *at)
-{
-    const char *found = NULL;
-    const struct ocv_entry *both[] = {a, b};
-    for (size_t e = 0; e < 2; e++)
-        for (size_t i = 0; i < both[e]->n_properties; i++) {
-            struct ocv_property p = ocv_index_property(lint->index, both[e]->properties[i]);
-            int place = lint->statics[both[e]->properties[i]].feature;
-            if (strcmp(p.ns, ns) != 0)
-                continue;
-            if (place > after && (!found || place < *at)) {
-                found = p.feature;
-                *at = place;
-            }
-        }
-    return found;
-}
-
 static enum comparison compare_static(const struct ocv_lint *lint, const struct ocv_entry *a,
                                       const struct ocv_entry *b, const char *ns)
 {
-    int at = -1;
-    for (;;) {
-        const char *feature = next_feature(lint, a, b, ns, at, &at);
+    const struct ocv_entry *both[] = {a, b};
+    for (int after = -1, at = -1;; after = at) {
+        /* the next feature in the list of the namespace, of those that either entry names */
+        const char *feature = NULL;
+        for (size_t e = 0; e < 2; e++)
+            for (size_t i = 0; i < both[e]->n_properties; i++) {
+                struct ocv_property p = ocv_index_property(lint->index, both[e]->properties[i]);
+                int place = lint->statics[both[e]->properties[i]].feature;
+                if (!strcmp(p.ns, ns) && place > after && (!feature || place < at)) {
+                    feature = p.feature;
+                    at = place;
+                }
+            }
         if (!feature)
             return NOT_WORSE;
         int x = static_rank(lint, a, ns, feature), y = static_rank(lint, b, ns, feature);
