@@ -76,26 +76,20 @@ void live_policy_reload(struct live_policy *live)
     __atomic_store_n(&live->reload, 1, __ATOMIC_RELEASE);
 }
 
-/* Call with the lock held. */
-static void read_again(struct live_policy *live)
+const struct verdict_policy *live_policy_get(struct live_policy *live)
 {
     struct ocv_error err = {0};
     struct shared_policy *fresh = NULL;
-    if (read_file(live->file, &fresh, &err) < 0) {
-        log_line("keeping the old configuration: %s", err.message);
-        return;
-    }
-    give_up(live->current);
-    live->current = fresh;
-    live->generation++;
-    log_line("configuration read again");
-}
-
-const struct verdict_policy *live_policy_get(struct live_policy *live)
-{
     pthread_mutex_lock(&live->lock);
-    if (__atomic_exchange_n(&live->reload, 0, __ATOMIC_ACQ_REL))
-        read_again(live);
+    bool again = __atomic_exchange_n(&live->reload, 0, __ATOMIC_ACQ_REL);
+    if (again && read_file(live->file, &fresh, &err) < 0) {
+        log_line("keeping the old configuration: %s", err.message);
+    } else if (again) {
+        give_up(live->current);
+        live->current = fresh;
+        live->generation++;
+        log_line("configuration read again");
+    }
     struct shared_policy *held = live->current;
     held->users++;
     pthread_mutex_unlock(&live->lock);

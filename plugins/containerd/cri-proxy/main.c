@@ -146,16 +146,6 @@ static int listen_at(const char *path, int *out, struct ocv_error *err)
     return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(why));
 }
 
-static int open_workload(const struct proxy_arguments *a, struct state *state,
-                         struct workload **out, struct ocv_error *err)
-{
-    const struct workload_options options = {.state = state,
-                                             .backend = path_of(a->backend),
-                                             .pod_resources = path_of(a->pod_resources),
-                                             .metrics = a->metrics};
-    return workload_new(&options, out, err);
-}
-
 static int serve_proxy(const struct proxy_arguments *a, struct state *state,
                        struct workload *workload, struct ocv_error *err)
 {
@@ -214,8 +204,12 @@ int main(int argc, char **argv)
     int status = live_policy_new(a.config, &current, &err);
     if (status == OCV_OK)
         status = state_open(a.state, strcmp(a.state, STATE) == 0 ? OLD_STATE : NULL, &state, &err);
+    const struct workload_options options = {.state = state,
+                                             .backend = path_of(a.backend),
+                                             .pod_resources = path_of(a.pod_resources),
+                                             .metrics = a.metrics};
     if (status == OCV_OK)
-        status = open_workload(&a, state, &workload, &err);
+        status = workload_new(&options, &workload, &err);
     if (status == OCV_OK)
         status = serve_proxy(&a, state, workload, &err);
     workload_free(workload);

@@ -31,18 +31,6 @@ static enum method method_of(const char *path)
     return METHOD_OTHER;
 }
 
-/* The request's only message. */
-static bool message_of(const struct grpc_call *call, const uint8_t **message, size_t *len)
-{
-    size_t at = 0, all = 0;
-    enum grpc_code code;
-    const uint8_t *bytes = grpc_call_request(call, &all);
-    if (!all || grpc_unframe(bytes, all, &at, len, &code) != 1 || at + *len != all)
-        return false;
-    *message = bytes + at;
-    return true;
-}
-
 bool pass_edit(struct passing *p, const struct passing_request *request, const char *name)
 {
     if (ocv_buffer_append(&p->edited, "\0\0\0\0", 5, NULL) == OCV_OK &&
@@ -91,27 +79,20 @@ static bool decide_image(struct passing *p, const struct decide *how,
 }
 
 /* Edit the request according to its method. Returns false where decide_image does. */
-static bool look_up(struct passing *p, enum method method, const struct decide *how,
-                    const struct passing_request *request)
-{
-    char name[PINNED_TEXT_MAX];
-    if (how->choose == OCV_CHOOSE_OFF)
-        return true;
-    if (method == METHOD_PULL)
-        return decide_image(p, how, request);
-    if (how->choose == OCV_CHOOSE_ON &&
-        state_rewrite(p->proxy->options.state, p->reference, p->text, name))
-        pass_edit(p, request, name);
-    return true;
-}
-
 static bool inspect_call(struct passing *p)
 {
     enum method method = method_of(grpc_call_path(p->call));
     struct passing_request request = {0};
     struct decide how;
-    if (method == METHOD_OTHER || !message_of(p->call, &request.message, &request.len) ||
-        !wire_find_image(request.message, request.len, &request.image))
+    size_t at = 0, all = 0;
+    enum grpc_code code;
+    const uint8_t *bytes = grpc_call_request(p->call, &all);
+    /* The request must have only one message. */
+    if (method == METHOD_OTHER || !all || grpc_unframe(bytes, all, &at, &request.len, &code) != 1 ||
+        at + request.len != all)
+        return true;
+    request.message = bytes + at;
+    if (!wire_find_image(request.message, request.len, &request.image))
         return true;
     /* Read the name of the image: as text, and parsed. */
     const uint8_t *name = request.message + request.image.inner_at;
@@ -124,9 +105,14 @@ static bool inspect_call(struct passing *p)
         p->reference = NULL;
     const struct verdict_policy *policy = proxy_find_policy(p->proxy, p->reference, &how);
     bool go_on = true;
-    if (method == METHOD_REMOVE ||
-        !pass_workload(p, method == METHOD_PULL, &how, policy, &request, &go_on))
-        go_on = look_up(p, method, &how, &request);
+    bool apart = method != METHOD_REMOVE &&
+                 pass_workload(p, method == METHOD_PULL, &how, policy, &request, &go_on);
+    char stored[PINNED_TEXT_MAX];
+    if (!apart && method == METHOD_PULL && how.choose != OCV_CHOOSE_OFF)
+        go_on = decide_image(p, &how, &request);
+    else if (!apart && method != METHOD_PULL && how.choose == OCV_CHOOSE_ON &&
+             state_rewrite(p->proxy->options.state, p->reference, p->text, stored))
+        pass_edit(p, &request, stored);
     live_policy_put(p->proxy->options.policy, policy);
     return go_on;
 }

@@ -16,35 +16,6 @@ static bool is_id(const char *text)
     return !hex[n] && n == 64;
 }
 
-/* False: the call has been answered. */
-static bool follow_workload(struct passing *p, const struct passing_request *request,
-                            const struct workload_answer *answer)
-{
-    switch (answer->way) {
-    case WORKLOAD_EDIT:
-        if (pass_edit(p, request, answer->name))
-            return true;
-        grpc_call_finish(p->call, GRPC_RESOURCE_EXHAUSTED, "ocivariant: the request is too long");
-        return false;
-    case WORKLOAD_AS_SENT:
-        return true;
-    case WORKLOAD_ABSENT:
-    case WORKLOAD_ANSWER: {
-        /* Answer with our own complete message. */
-        uint8_t head[5];
-        grpc_frame(head, answer->body.len);
-        bool sent = grpc_call_send(p->call, head, sizeof(head)) == OCV_OK &&
-                    (!answer->body.len ||
-                     grpc_call_send(p->call, answer->body.data, answer->body.len) == OCV_OK);
-        grpc_call_finish(p->call, sent ? GRPC_OK : GRPC_CANCELLED, NULL);
-    }
-        return false;
-    default:
-        grpc_call_finish(p->call, answer->code, answer->reason);
-        return false;
-    }
-}
-
 static void decide_pull_of(struct passing *p, const struct workload_call *call,
                            struct workload_answer *answer)
 {
@@ -95,7 +66,23 @@ bool pass_workload(struct passing *p, bool pull, const struct decide *how,
         decide_pull_of(p, &call, &answer);
     else
         workload_status(p->proxy->options.workload, &call, &answer);
-    *go_on = follow_workload(p, request, &answer);
+    *go_on = answer.way == WORKLOAD_AS_SENT;
+    if (answer.way == WORKLOAD_EDIT) {
+        *go_on = pass_edit(p, request, answer.name);
+        if (!*go_on)
+            grpc_call_finish(p->call, GRPC_RESOURCE_EXHAUSTED,
+                             "ocivariant: the request is too long");
+    } else if (answer.way == WORKLOAD_ABSENT || answer.way == WORKLOAD_ANSWER) {
+        /* Answer with our own complete message. */
+        uint8_t head[5];
+        grpc_frame(head, answer.body.len);
+        bool sent = grpc_call_send(p->call, head, sizeof(head)) == OCV_OK &&
+                    (!answer.body.len ||
+                     grpc_call_send(p->call, answer.body.data, answer.body.len) == OCV_OK);
+        grpc_call_finish(p->call, sent ? GRPC_OK : GRPC_CANCELLED, NULL);
+    } else if (answer.way != WORKLOAD_AS_SENT) {
+        grpc_call_finish(p->call, answer.code, answer.reason);
+    }
     ocv_buffer_free(&answer.body);
     return true;
 }

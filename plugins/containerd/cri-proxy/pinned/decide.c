@@ -86,26 +86,21 @@ const char *decide_records(const struct decide *decide, char *out, size_t size)
                : ocv_record_directory(ocv_config_get(decide->config, "state_dir"), out, size);
 }
 
-/* For hooks that see only the child. */
-static void record_choice(const struct pinned_choice *q)
+static int keep_choice(const struct pinned_choice *q, struct ocv_error *err)
 {
     char dir[4096];
-    struct ocv_error err = {0};
+    struct ocv_error local = {0};
+    OCV_TRY(state_put_pinned(q->decide->state, q->key, q->entry->digest, q->body.data, q->body.len,
+                             err));
+    /* For hooks that see only the child. */
     ocv_auto(ocv_reference) reference = pinned_parse(q->key, strlen(q->key));
     const struct ocv_record where = {.repository = reference ? reference->name : NULL,
                                      .index = ocv_index_digest(q->index),
                                      .reference = q->key,
                                      .secret = q->secret};
     if (reference && ocv_record_chosen(decide_records(q->decide, dir, sizeof(dir)), q->index,
-                                       q->entry, &where, &err) < 0)
-        log_line("the choice is not recorded: %s", err.message);
-}
-
-static int keep_choice(const struct pinned_choice *q, struct ocv_error *err)
-{
-    OCV_TRY(state_put_pinned(q->decide->state, q->key, q->entry->digest, q->body.data, q->body.len,
-                             err));
-    record_choice(q);
+                                       q->entry, &where, &local) < 0)
+        log_line("the choice is not recorded: %s", local.message);
     return OCV_OK;
 }
 
@@ -133,16 +128,6 @@ void decide_invalidate(const struct decide *decide, const char *text)
         state_set_unchecked(decide->state, key);
 }
 
-/* The first entry that only `deny` keeps away; `code` of it is another where there is none. */
-static struct ocv_rejection find_denied(const struct ocv_decision *decision)
-{
-    struct ocv_rejection r = {0};
-    for (size_t i = 0; decision && i < ocv_decision_rejected_count(decision); i++)
-        if ((r = ocv_decision_rejected(decision, i)).code == OCV_REJECT_DENIED)
-            break;
-    return r;
-}
-
 /* No entry meets the requirements, or one that would is denied: the engine must not choose by
  * itself either. */
 static void refuse_pin(const struct pinned_choice *q, const char *text,
@@ -150,9 +135,13 @@ static void refuse_pin(const struct pinned_choice *q, const char *text,
 {
     const char *const *required = NULL;
     const struct ocv_config *config = ocv_config_for_reference(q->decide->config, q->reference);
-    const struct ocv_rejection denied = find_denied(q->decision);
+    struct ocv_rejection denied = {0};
     if (!q->decide->enforce)
         return;
+    /* The first entry that only `deny` keeps away. */
+    for (size_t i = 0; q->decision && i < ocv_decision_rejected_count(q->decision); i++)
+        if ((denied = ocv_decision_rejected(q->decision, i)).code == OCV_REJECT_DENIED)
+            break;
     if (denied.code == OCV_REJECT_DENIED)
         snprintf(refused, DECIDE_REASON_MAX,
                  "ocivariant: %.200s: nothing fits this node but what deny has ('%.128s', %.100s)",
@@ -285,27 +274,12 @@ int decide_open_registry(const struct ocv_config *config, const struct wire_auth
     return OCV_OK;
 }
 
-/* Engines do not fall back if a child does not exist. */
-static int check_child(const struct pinned_choice *q, struct ocv_registry *registry,
-                       struct ocv_error *err)
-{
-    char text[PINNED_TEXT_MAX];
-    struct ocv_descriptor found;
-    ocv_auto(ocv_reference) child = NULL;
-    snprintf(text, sizeof(text), "%s@%s", q->reference->name, q->entry->digest);
-    OCV_TRY(ocv_reference_parse(text, &child, err));
-    OCV_TRY(ocv_registry_head(registry, child, &found, err));
-    if ((strcmp(found.digest, q->entry->digest) != 0 || found.size != q->entry->size ||
-         strcmp(found.media_type, q->entry->media_type) != 0))
-        return ocv_error_set(err, OCV_ERR_MISMATCH,
-                             "the registry's %s is not what the index says it is", text);
-    return OCV_OK;
-}
-
 int decide_ask(struct pinned_choice *q, const struct wire_auth *auth,
                const volatile int *interrupted, struct ocv_error *err)
 {
     ocv_auto(ocv_registry) registry = NULL;
+    ocv_auto(ocv_reference) child = NULL;
+    char text[PINNED_TEXT_MAX];
     struct ocv_descriptor found;
     int status = decide_open_registry(q->decide->config, auth, interrupted, &registry, err);
     if (status == OCV_OK)
@@ -313,8 +287,18 @@ int decide_ask(struct pinned_choice *q, const struct wire_auth *auth,
             ocv_registry_get(registry, q->reference, q->reference->digest, &q->body, &found, err);
     if (status == OCV_OK)
         status = decide_choose(q, registry, found.media_type, err);
-    if (status == OCV_OK && q->entry)
-        status = check_child(q, registry, err);
+    if (status == OCV_OK && q->entry) {
+        /* Engines do not fall back if a child does not exist. */
+        snprintf(text, sizeof(text), "%s@%s", q->reference->name, q->entry->digest);
+        status = ocv_reference_parse(text, &child, err);
+        if (status == OCV_OK)
+            status = ocv_registry_head(registry, child, &found, err);
+        if (status == OCV_OK &&
+            (strcmp(found.digest, q->entry->digest) != 0 || found.size != q->entry->size ||
+             strcmp(found.media_type, q->entry->media_type) != 0))
+            status = ocv_error_set(err, OCV_ERR_MISMATCH,
+                                   "the registry's %s is not what the index says it is", text);
+    }
     q->silent = status < 0 && registry && ocv_registry_was_silent(registry);
     return status;
 }
@@ -349,12 +333,6 @@ static struct places_host *find(struct places_host *list, unsigned n, const char
     return other;
 }
 
-static bool is_silent(struct places *places, const char *host)
-{
-    const struct places_host *h = find(places->silent, PLACES_SILENT_MAX, host);
-    return strncmp(h->name, host, PLACES_HOST_MAX - 1) == 0 && h->until_ms > ocv_clock_ms();
-}
-
 /* At most half of what the others leave, the last one included. */
 static bool take(struct places *places, const char *host)
 {
@@ -375,8 +353,11 @@ enum place_given places_take(struct places *places, const char *host, const vola
     enum place_given given = PLACE_TAKEN;
     pthread_mutex_lock(&places->lock);
     for (;;) {
+        const struct places_host *h = find(places->silent, PLACES_SILENT_MAX, host);
+        bool silent =
+            strncmp(h->name, host, PLACES_HOST_MAX - 1) == 0 && h->until_ms > ocv_clock_ms();
         given = __atomic_load_n(gone, __ATOMIC_RELAXED) ? PLACE_CANCELLED
-                : is_silent(places, host)               ? PLACE_SILENT
+                : silent                                ? PLACE_SILENT
                                                         : PLACE_TAKEN;
         if (given != PLACE_TAKEN || take(places, host))
             break;

@@ -60,20 +60,14 @@ bool pinned_rewrite(const void *text, size_t len, const char *digest, char out[P
     return join(start, name, digest, out);
 }
 
-/* The host and port of "https://index.docker.io/v1/" or "registry.example:5000". */
-static void server_host(const char *address, char *out, size_t size)
-{
-    const char *scheme = strstr(address, "://");
-    const char *start = scheme ? scheme + 3 : address;
-    size_t len = strcspn(start, "/");
-    snprintf(out, size, "%.*s", (int)(len < size ? len : size - 1), start);
-}
-
+/* `address` is "https://index.docker.io/v1/" or "registry.example:5000". */
 static bool same_server(const char *address, const char *host)
 {
     static const char *const hub[] = {"docker.io", "index.docker.io", "registry-1.docker.io"};
     char server[512];
-    server_host(address, server, sizeof(server));
+    const char *scheme = strstr(address, "://");
+    const char *start = scheme ? scheme + 3 : address;
+    snprintf(server, sizeof(server), "%.*s", (int)strcspn(start, "/"), start);
     if (strcasecmp(host, hub[0]) != 0)
         return strcasecmp(server, host) == 0;
     for (size_t i = 0; i < sizeof(hub) / sizeof(*hub); i++)
@@ -82,36 +76,30 @@ static bool same_server(const char *address, const char *host)
     return false;
 }
 
-/* `auth` is base64 of "username:password", sometimes padded with NULs. */
-static int split_auth(struct wire_auth *auth, struct ocv_error *err)
+int pinned_credentials(struct wire_auth *auth, const char *host, struct ocv_error *err)
 {
+    if (auth->server_address && !same_server(auth->server_address, host))
+        wire_auth_free(auth);
+    if (auth->username || auth->identity_token || auth->registry_token || !auth->auth)
+        return OCV_OK;
+    /* `auth` is base64 of "username:password", sometimes padded with NULs. */
     size_t len = 0;
     char *pair = ocv_base64_decode(auth->auth, &len);
     char *colon = pair ? strchr(pair, ':') : NULL;
     int status = OCV_OK;
-    if (!colon)
-        status = ocv_error_set(err, OCV_ERR_DATA, "the request's auth is malformed");
-    if (status == OCV_OK) {
-        free(auth->username);
+    if (colon) {
         free(auth->password);
         auth->username = strndup(pair, (size_t)(colon - pair));
         auth->password = strdup(colon + 1);
         if (!auth->username || !auth->password)
             status = ocv_error_nomem(err);
+    } else {
+        status = ocv_error_set(err, OCV_ERR_DATA, "the request's auth is malformed");
     }
     if (pair)
         explicit_bzero(pair, len);
     free(pair);
     return status;
-}
-
-int pinned_credentials(struct wire_auth *auth, const char *host, struct ocv_error *err)
-{
-    if (auth->server_address && !same_server(auth->server_address, host))
-        wire_auth_free(auth);
-    if (!auth->username && !auth->identity_token && !auth->registry_token && auth->auth)
-        return split_auth(auth, err);
-    return OCV_OK;
 }
 
 #define LINE_MAX_BYTES 2048

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/containerd/cri-proxy/workload/workload.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/internal/config/config.h"
 #include "lib/internal/config/config_internal.h"
 
@@ -9,12 +10,6 @@
 #include <string.h>
 
 #define LABELS_MAX 400u /* bytes of the labels in a message */
-
-/* Input of a resolution; the arrays are owned, their members borrowed. */
-struct choice_input {
-    struct ocv_resolve_options options;
-    struct ocv_workload_input devices;
-};
 
 static int join_lists(const struct ocv_strings *a, const struct ocv_strings *b,
                       struct ocv_strings *out, struct ocv_error *err)
@@ -32,39 +27,32 @@ static int join_lists(const struct ocv_strings *a, const struct ocv_strings *b,
 }
 
 /* `wishes` NULL: without them. */
-static int prepare_options(struct choice_input *a, const struct choose_question *q,
-                           const struct workload_wishes *wishes, struct ocv_error *err)
+static int resolve_entry(const struct choose_question *q, const struct workload_wishes *wishes,
+                         struct ocv_decision **out, struct ocv_error *err)
 {
     static const struct ocv_strings none = {0};
     const struct ocv_config *own = wishes ? wishes->config : NULL;
-    *a = (struct choice_input){.options.preferences = ocv_config_preferences(q->config)};
-    a->options.preferences.tag = q->tag;
-    struct ocv_preferences base = a->options.preferences, *p = &a->options.preferences;
-    p->disable = p->require = none;
+    const struct ocv_preferences base = ocv_config_preferences(q->config);
+    struct ocv_resolve_options options = {.preferences = base};
+    struct ocv_workload_input devices = {0};
+    struct ocv_preferences *p = &options.preferences;
+    p->tag = q->tag;
+    p->disable = p->require = none; /* then owned here; their members are borrowed */
     int status = join_lists(&base.disable, own ? &own->disable : &none, &p->disable, err);
     if (status == OCV_OK)
         status = join_lists(&base.require, own ? &own->require : &none, &p->require, err);
     if (wishes && *wishes->label)
-        a->options.label = wishes->label;
+        options.label = wishes->label;
     if (status == OCV_OK && strcmp(q->devices, DEVICES_NODE) != 0)
         status = ocv_workload_devices(strcmp(q->devices, DEVICES_CPU) == 0 ? "" : q->devices,
-                                      q->profile, &a->devices, p, err);
-    return status;
-}
-
-static int resolve_entry(const struct choose_question *q, const struct workload_wishes *wishes,
-                         struct ocv_decision **out, struct ocv_error *err)
-{
-    struct choice_input asked;
-    int status = prepare_options(&asked, q, wishes, err);
+                                      q->profile, &devices, p, err);
     if (status == OCV_OK)
-        status = ocv_resolve(q->index, q->profile, &asked.options, out, err);
-    struct ocv_preferences *p = &asked.options.preferences;
+        status = ocv_resolve(q->index, q->profile, &options, out, err);
     free(p->disable.list);
     free(p->disable.origins);
     free(p->require.list);
     free(p->require.origins);
-    ocv_workload_input_free(&asked.devices);
+    ocv_workload_input_free(&devices);
     return status;
 }
 
@@ -75,29 +63,10 @@ static const char *label_of(const struct ocv_entry *entry)
     return entry->kind == OCV_ENTRY_VARIANT ? entry->label : "null";
 }
 
-/* "a, b, null": each label once, in the index's order. */
-static void list_labels(const struct ocv_index *index, char out[LABELS_MAX])
+/* One of the first `n` entries has that label. */
+static bool has_label(const struct ocv_index *index, size_t n, const char *label)
 {
-    size_t at = 0;
-    out[0] = '\0';
-    for (size_t i = 0; i < ocv_index_count(index); i++) {
-        const char *label = label_of(ocv_index_entry(index, i)), *before = NULL;
-        for (size_t k = 0; k < i && label; k++)
-            if ((before = label_of(ocv_index_entry(index, k))) && strcmp(before, label) == 0)
-                label = NULL;
-        if (!label)
-            continue;
-        if (at + strlen(label) + 8 > LABELS_MAX) {
-            snprintf(out + at, LABELS_MAX - at, ", ...");
-            return;
-        }
-        at += (size_t)snprintf(out + at, LABELS_MAX - at, "%s%s", at ? ", " : "", label);
-    }
-}
-
-static bool has_label(const struct ocv_index *index, const char *label)
-{
-    for (size_t i = 0; i < ocv_index_count(index); i++) {
+    for (size_t i = 0; i < n; i++) {
         const char *other = label_of(ocv_index_entry(index, i));
         if (other && strcmp(label, other) == 0)
             return true;
@@ -122,9 +91,20 @@ static const char *wishes_text(const struct workload_wishes *wishes, char *value
 
 static int refuse_pull(const struct choose_question *q, const char *why, struct ocv_error *err)
 {
-    char value[120] = "", labels[LABELS_MAX];
+    char value[120] = "", labels[LABELS_MAX] = "";
     const char *name = wishes_text(q->wishes, value, sizeof(value));
-    list_labels(q->index, labels);
+    /* "a, b, null": each label once, in the index's order. */
+    size_t at = 0;
+    for (size_t i = 0; i < ocv_index_count(q->index); i++) {
+        const char *label = label_of(ocv_index_entry(q->index, i));
+        if (!label || has_label(q->index, i, label))
+            continue;
+        if (at + strlen(label) + 8 > LABELS_MAX) {
+            snprintf(labels + at, LABELS_MAX - at, ", ...");
+            break;
+        }
+        at += (size_t)snprintf(labels + at, LABELS_MAX - at, "%s%s", at ? ", " : "", label);
+    }
     return ocv_error_set(err, OCV_ERR_INVALID,
                          "annotation dev.ocivariant/%s: \"%s\": %s; %.250s has: %s", name, value,
                          why, q->name, *labels ? labels : "no variants");
@@ -136,12 +116,10 @@ static int explain_refusal(const struct choose_question *q, const struct ocv_dec
 {
     const char *label = q->wishes->label;
     ocv_auto(ocv_decision) without = NULL;
-    int status = resolve_entry(q, NULL, &without, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(resolve_entry(q, NULL, &without, err));
     if (!*q->wishes->text || (!*label && !ocv_decision_selected(without)))
         return ocv_error_set(err, OCV_ERR_NO_MATCH, "%.250s: no entry fits this node", q->name);
-    if (*label && !has_label(q->index, label))
+    if (*label && !has_label(q->index, ocv_index_count(q->index), label))
         return refuse_pull(q, "there is no such variant", err);
     ocv_auto_buffer why;
     ocv_buffer_init(&why, 4096);
@@ -162,36 +140,21 @@ static int take_unknown(void *data, const struct ocv_unknown_name *name)
                          name->message);
 }
 
-/* A misspelt name must not count as something that this node lacks. */
-static int check_names(const struct choose_question *q, struct ocv_error *err)
-{
-    struct ocv_error local;
-    const struct ocv_name_sources sources = {.profile = q->profile, .index = q->index};
-    return ocv_config_check_names(q->wishes->config, &sources, take_unknown, err ? err : &local);
-}
-
-static int check_label(const struct choose_question *q, struct ocv_error *err)
-{
-    const char *own = ocv_config_get(q->config, "label");
-    if (!own || !*own || !*q->wishes->label || strcmp(own, q->wishes->label) == 0)
-        return OCV_OK;
-    return ocv_error_set(err, OCV_ERR_INVALID,
-                         "annotation dev.ocivariant/label: \"%s\": the node's configuration allows "
-                         "%s alone for %.250s",
-                         q->wishes->label, own, q->name);
-}
-
 int choose_entry(const struct choose_question *q, const struct ocv_entry **out,
                  struct ocv_error *err)
 {
     ocv_auto(ocv_decision) decision = NULL;
-    int status = check_label(q, err);
-    if (status == OCV_OK)
-        status = check_names(q, err);
-    if (status == OCV_OK)
-        status = resolve_entry(q, q->wishes, &decision, err);
-    if (status < 0)
-        return status;
+    struct ocv_error local;
+    const struct ocv_name_sources sources = {.profile = q->profile, .index = q->index};
+    const char *own = ocv_config_get(q->config, "label");
+    if (own && *own && *q->wishes->label && strcmp(own, q->wishes->label) != 0)
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "annotation dev.ocivariant/label: \"%s\": the node's configuration "
+                             "allows %s alone for %.250s",
+                             q->wishes->label, own, q->name);
+    /* A misspelt name must not count as something that this node lacks. */
+    OCV_TRY(ocv_config_check_names(q->wishes->config, &sources, take_unknown, err ? err : &local));
+    OCV_TRY(resolve_entry(q, q->wishes, &decision, err));
     *out = ocv_decision_selected(decision);
     return *out ? OCV_OK : explain_refusal(q, decision, err);
 }

@@ -35,13 +35,6 @@ static void remember_devices(struct workload *w, const char *uid, const char *de
     pthread_mutex_unlock(&w->lock);
 }
 
-/* For a pod without devices. */
-static const char *no_device(const struct workload_call *call)
-{
-    const char *text = ocv_config_get(call->config, "no_device");
-    return text && strcmp(text, "cpu") == 0 ? DEVICES_CPU : DEVICES_NODE;
-}
-
 /* As kubelet reports them; empty if the pod has none. */
 static int ask_kubelet(const struct work *work, char out[STATE_DEVICES_MAX], struct ocv_error *err)
 {
@@ -92,7 +85,10 @@ bool work_find_devices(struct work *work, struct workload_answer *answer)
             return devices_unknown(work, err.message, answer);
         remember_devices(w, work->pod.uid, work->devices);
     }
-    if (!*work->devices)
-        snprintf(work->devices, sizeof(work->devices), "%s", no_device(work->call));
+    if (!*work->devices) {
+        const char *instead = ocv_config_get(work->call->config, "no_device");
+        snprintf(work->devices, sizeof(work->devices), "%s",
+                 instead && strcmp(instead, "cpu") == 0 ? DEVICES_CPU : DEVICES_NODE);
+    }
     return true;
 }

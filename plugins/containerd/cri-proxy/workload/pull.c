@@ -25,20 +25,6 @@ struct workload_pull {
     bool secret;
 };
 
-static int fetch_index(struct workload_pull *p, struct ocv_error *err)
-{
-    const struct ocv_reference *reference = p->work->call->reference;
-    enum ocv_document_kind kind = OCV_DOCUMENT_INDEX;
-    OCV_TRY(ocv_registry_get(p->registry, reference, reference->digest, &p->body, &p->found, err));
-    OCV_TRY(ocv_document_kind(p->body.data, p->body.len, p->found.media_type, &kind, err));
-    OCV_TRY(kind == OCV_DOCUMENT_INDEX
-                ? ocv_index_parse(p->body.data, p->body.len, p->found.media_type, &p->index, err)
-                : ocv_index_of_manifest(&p->found, &p->index, err));
-    if (kind == OCV_DOCUMENT_INDEX)
-        OCV_TRY(decide_walk(p->registry, reference, &p->index, err));
-    return OCV_OK;
-}
-
 /* The entry, and the user that it and all other possible entries run as. */
 static int choose_for_pod(struct workload_pull *p, struct ocv_error *err)
 {
@@ -47,7 +33,7 @@ static int choose_for_pod(struct workload_pull *p, struct ocv_error *err)
     const struct ocv_entry *all[USERS_ENTRIES_MAX];
     char digest[OCV_DIGEST_MAX];
     size_t n = 0;
-    int status = decide_profile(call->decide, &p->profile, digest, err);
+    OCV_TRY(decide_profile(call->decide, &p->profile, digest, err));
     const struct choose_question question = {.name = call->text,
                                              .config = call->config,
                                              .tag = call->reference->tag,
@@ -55,15 +41,10 @@ static int choose_for_pod(struct workload_pull *p, struct ocv_error *err)
                                              .devices = work->devices,
                                              .index = p->index,
                                              .profile = p->profile};
-    if (status == OCV_OK)
-        status = choose_entry(&question, &p->entry, err);
-    if (status == OCV_OK)
-        status = choose_possible(p->index, p->profile, all, USERS_ENTRIES_MAX, &n, err);
-    if (status == OCV_OK)
-        status = users_same(work->workload->users, p->registry, call->reference, call->text, all, n,
-                            p->value.user, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(choose_entry(&question, &p->entry, err));
+    OCV_TRY(choose_possible(p->index, p->profile, all, USERS_ENTRIES_MAX, &n, err));
+    OCV_TRY(users_same(work->workload->users, p->registry, call->reference, call->text, all, n,
+                       p->value.user, err));
     /* from an index without variants the engine chooses by platform, as without us */
     bool variants = ocv_index_has_variants(p->index);
     snprintf(p->value.child, sizeof(p->value.child), "%s",
@@ -75,42 +56,42 @@ static int choose_for_pod(struct workload_pull *p, struct ocv_error *err)
 static int ask_registry(struct workload_pull *p, struct wire_auth *auth, struct ocv_error *err)
 {
     const struct workload_call *call = p->work->call;
-    int status = pinned_credentials(auth, call->reference->host, err);
+    const struct ocv_reference *reference = call->reference;
+    enum ocv_document_kind kind = OCV_DOCUMENT_INDEX;
+    OCV_TRY(pinned_credentials(auth, reference->host, err));
     p->secret = auth->username || auth->identity_token || auth->registry_token;
-    if (status == OCV_OK)
-        status =
-            decide_open_registry(call->decide->config, auth, call->interrupted, &p->registry, err);
-    if (status == OCV_OK)
-        status = fetch_index(p, err);
-    return status < 0 ? status : choose_for_pod(p, err);
+    OCV_TRY(decide_open_registry(call->decide->config, auth, call->interrupted, &p->registry, err));
+    OCV_TRY(ocv_registry_get(p->registry, reference, reference->digest, &p->body, &p->found, err));
+    OCV_TRY(ocv_document_kind(p->body.data, p->body.len, p->found.media_type, &kind, err));
+    OCV_TRY(kind == OCV_DOCUMENT_INDEX
+                ? ocv_index_parse(p->body.data, p->body.len, p->found.media_type, &p->index, err)
+                : ocv_index_of_manifest(&p->found, &p->index, err));
+    if (kind == OCV_DOCUMENT_INDEX)
+        OCV_TRY(decide_walk(p->registry, reference, &p->index, err));
+    return choose_for_pod(p, err);
 }
 
-/* For hooks that see only the child. */
-static void record_choice(const struct workload_pull *p)
+static int keep_choice(struct workload_pull *p, struct ocv_error *err)
 {
     char dir[4096];
-    struct ocv_error err = {0};
-    const struct workload_call *call = p->work->call;
+    struct ocv_error local = {0};
+    const struct work *work = p->work;
+    const struct workload_call *call = work->call;
+    const struct state_key key = work_key(work);
+    const struct state_pod pod = work_pod(work);
+    OCV_TRY(
+        state_put_choice(work->workload->state, &key, &p->value, p->body.data, p->body.len, err));
+    if (*work->pod.uid)
+        OCV_TRY(state_put_pod(work->workload->state, call->text, &pod, &p->value, err));
+    /* For hooks that see only the child. */
     const struct ocv_record where = {.repository = call->reference->name,
                                      .index = p->value.index,
                                      .reference = call->text,
                                      .secret = p->secret};
     if (ocv_index_has_variants(p->index) &&
         ocv_record_chosen(decide_records(call->decide, dir, sizeof(dir)), p->index, p->entry,
-                          &where, &err) < 0)
-        log_line("the choice is not recorded: %s", err.message);
-}
-
-static int keep_choice(struct workload_pull *p, struct ocv_error *err)
-{
-    const struct work *work = p->work;
-    const struct state_key key = work_key(work);
-    const struct state_pod pod = work_pod(work);
-    OCV_TRY(
-        state_put_choice(work->workload->state, &key, &p->value, p->body.data, p->body.len, err));
-    if (*work->pod.uid)
-        OCV_TRY(state_put_pod(work->workload->state, work->call->text, &pod, &p->value, err));
-    record_choice(p);
+                          &where, &local) < 0)
+        log_line("the choice is not recorded: %s", local.message);
     return OCV_OK;
 }
 
@@ -212,7 +193,7 @@ void workload_pull(struct workload *workload, const struct workload_call *call,
     counts_add(workload->counts, answer->way == WORKLOAD_REFUSE ? COUNT_REFUSED
                                  : *answer->fresh               ? COUNT_CHOSEN
                                                                 : COUNT_KEPT);
-    work_end(&work);
+    workload_wishes_free(&work.wishes);
 }
 
 void workload_failed(struct workload *workload, const char *text, const char *fresh)

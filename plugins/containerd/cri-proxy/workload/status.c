@@ -145,5 +145,5 @@ void workload_status(struct workload *workload, const struct workload_call *call
     }
     if (answer->way == WORKLOAD_REFUSE)
         counts_add(workload->counts, COUNT_REFUSED);
-    work_end(&work);
+    workload_wishes_free(&work.wishes);
 }

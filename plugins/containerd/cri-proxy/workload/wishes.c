@@ -10,16 +10,6 @@
 
 #define ANNOTATION "annotation dev.ocivariant/"
 
-static int take_label(struct workload_wishes *out, const char *text, struct ocv_error *err)
-{
-    if (strlen(text) >= sizeof(out->label) || !ocv_label_readable(text, strlen(text)))
-        return ocv_error_set(err, OCV_ERR_INVALID,
-                             ANNOTATION "label: \"%.80s\" is not a label (a-z 0-9 . _, at most 63)",
-                             text);
-    snprintf(out->label, sizeof(out->label), "%s", text);
-    return OCV_OK;
-}
-
 static int take_devices(struct workload_wishes *out, const char *text, struct ocv_error *err)
 {
     if (strcmp(text, "node") == 0)
@@ -40,10 +30,16 @@ static int take_wish(struct workload_wishes *out, enum workload_wish wish, const
                      struct ocv_error *err)
 {
     char source[64];
-    if (wish == WORKLOAD_LABEL)
-        return take_label(out, text, err);
     if (wish == WORKLOAD_DEVICES)
         return take_devices(out, text, err);
+    if (wish == WORKLOAD_LABEL) {
+        if (strlen(text) >= sizeof(out->label) || !ocv_label_readable(text, strlen(text)))
+            return ocv_error_set(
+                err, OCV_ERR_INVALID,
+                ANNOTATION "label: \"%.80s\" is not a label (a-z 0-9 . _, at most 63)", text);
+        snprintf(out->label, sizeof(out->label), "%s", text);
+        return OCV_OK;
+    }
     const char *name = workload_wish_names[wish];
     snprintf(source, sizeof(source), ANNOTATION "%s", name);
     int status = ocv_config_set(out->config, source, name, text, false, err);
@@ -120,12 +116,6 @@ static int write_text(struct workload_wishes *w, struct ocv_error *err)
     return w->text ? OCV_OK : ocv_error_nomem(err);
 }
 
-static int begin_wishes(struct workload_wishes *out, struct ocv_error *err)
-{
-    *out = (struct workload_wishes){0};
-    return ocv_config_new(&out->config, err);
-}
-
 static bool is_honoured(const struct ocv_config *config, enum workload_wish wish)
 {
     const char *const *names = NULL;
@@ -148,7 +138,8 @@ int workload_wishes_read(const struct workload_request *request, const struct oc
                          struct workload_wishes *out, struct ocv_error *err)
 {
     char value[WISH_MAX];
-    OCV_TRY(begin_wishes(out, err));
+    *out = (struct workload_wishes){0};
+    OCV_TRY(ocv_config_new(&out->config, err));
     for (size_t i = 0; i < WORKLOAD_WISHES; i++) {
         struct request_text text = request->wishes[i];
         if (!text.at || !text.len || !is_honoured(config, (enum workload_wish)i))
@@ -178,10 +169,10 @@ static int parse_line(struct workload_wishes *out, char *line, struct ocv_error 
 
 int workload_wishes_parse(const char *text, struct workload_wishes *out, struct ocv_error *err)
 {
-    int status = begin_wishes(out, err);
-    char *copy = status == OCV_OK ? strdup(text) : NULL, *rest = copy, *line;
-    if (status == OCV_OK && !copy)
-        status = ocv_error_nomem(err);
+    *out = (struct workload_wishes){0};
+    OCV_TRY(ocv_config_new(&out->config, err));
+    char *copy = strdup(text), *rest = copy, *line;
+    int status = copy ? OCV_OK : ocv_error_nomem(err);
     while (status == OCV_OK && (line = strsep(&rest, "\n")))
         if (*line)
             status = parse_line(out, line, err);

@@ -35,11 +35,6 @@ bool work_begin(struct work *work, struct workload_answer *answer)
     return true;
 }
 
-void work_end(struct work *work)
-{
-    workload_wishes_free(&work->wishes);
-}
-
 struct state_key work_key(const struct work *work)
 {
     return (struct state_key){work->call->text, work->wishes.text, work->devices};
@@ -181,22 +176,6 @@ static int choose_again(const struct workload *w, const struct decide *decide,
     return state_put_choice(w->state, &key, &row->value, NULL, 0, err);
 }
 
-static void choose_all_again(const struct workload *w, const struct decide *decide,
-                             const struct ocv_profile *profile)
-{
-    struct state_copy row;
-    for (int64_t after = 0; state_next_choice(w->state, &after, &row);) {
-        struct ocv_error err = {0};
-        const struct state_key key = {row.reference, row.wishes, row.devices};
-        int status = choose_again(w, decide, profile, &row, &err);
-        if (status < 0 && status != OCV_ERR_NOMEM) {
-            log_line("%s is chosen again at the next pull: %s", row.reference, err.message);
-            state_drop_choice(w->state, &key);
-        }
-        state_copy_free(&row);
-    }
-}
-
 static void prune_pods(struct workload *w)
 {
     struct ocv_error err = {0};
@@ -221,7 +200,7 @@ void workload_tend(struct workload *w, const struct decide *decide, unsigned gen
 {
     char digest[OCV_DIGEST_MAX] = "";
     struct ocv_error err = {0};
-    struct state_copy first;
+    struct state_copy row;
     int64_t none = 0;
     ocv_auto(ocv_profile) profile = NULL;
     int64_t now = ocv_clock_ms();
@@ -229,14 +208,23 @@ void workload_tend(struct workload *w, const struct decide *decide, unsigned gen
         w->pruned = now;
         prune_pods(w);
     }
-    if (!state_next_choice(w->state, &none, &first))
+    if (!state_next_choice(w->state, &none, &row))
         return;
-    state_copy_free(&first);
+    state_copy_free(&row);
     if (decide_profile(decide, &profile, digest, &err) < 0 ||
         (generation == w->generation && strcmp(digest, w->profile) == 0))
         return;
-    if (*w->profile || generation != w->generation)
-        choose_all_again(w, decide, profile);
+    bool changed = *w->profile || generation != w->generation;
+    for (int64_t after = 0; changed && state_next_choice(w->state, &after, &row);) {
+        struct ocv_error why = {0};
+        const struct state_key key = {row.reference, row.wishes, row.devices};
+        int status = choose_again(w, decide, profile, &row, &why);
+        if (status < 0 && status != OCV_ERR_NOMEM) {
+            log_line("%s is chosen again at the next pull: %s", row.reference, why.message);
+            state_drop_choice(w->state, &key);
+        }
+        state_copy_free(&row);
+    }
     memcpy(w->profile, digest, sizeof(w->profile));
     w->generation = generation;
 }

@@ -55,10 +55,8 @@ struct work {
     struct pod pod;
     char devices[STATE_DEVICES_MAX];
 };
-/** Read the request. False: refused, and the answer has the reason. Free with work_end in any
- *  case. */
+/** Read the request. False: refused, and the answer has the reason. Free the wishes in any case. */
 bool work_begin(struct work *work, struct workload_answer *answer);
-void work_end(struct work *work);
 struct state_key work_key(const struct work *work);
 struct state_pod work_pod(const struct work *work);
 
