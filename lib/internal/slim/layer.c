@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* A layer in which some files are cut: what is between them passes as it is. */
+#include "lib/base/arena.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/file.h"
+#include "lib/base/format/encodings.h"
+#include "lib/internal/slim/slim_internal.h"
+#include "ocivariant/digest.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BLOCK OCV_SLIM_BLOCK
+#define CHUNK ((size_t)256 << 10)
+#define RECORD_MAX ((size_t)16 << 20)
+#define RECORD ".dist-info/RECORD"
+
+/* What became of a file of the list. */
+struct state {
+    bool done, cut;
+    char hash[OCV_DIGEST_MAX]; /* as RECORD has it, "sha256=..." */
+    int64_t size;
+};
+
+/* A RECORD that waits for its files: it belongs where the spool had `at` bytes. */
+struct held {
+    struct ocv_slim_member member;
+    struct ocv_buffer text; /* with its padding */
+    int64_t at;
+};
+
+struct run {
+    struct ocv_slim_layer *layer;
+    struct state *states; /* of each path */
+    struct held *held;
+    size_t n_held;
+    int64_t spooled;
+    unsigned char chunk[CHUNK];
+};
+
+static void free_held(struct held *held)
+{
+    ocv_slim_member_free(&held->member);
+    ocv_buffer_free(&held->text);
+}
+
+static int write_bytes(struct run *run, const void *bytes, size_t len, struct ocv_error *err)
+{
+    if (!run->n_held)
+        return run->layer->write(run->layer->data, bytes, len, err);
+    if (!ocv_fd_write(run->layer->files[2], bytes, len))
+        return ocv_error_set(err, OCV_ERR_IO, "a temporary file: %s", strerror(errno));
+    run->spooled += (int64_t)len;
+    return OCV_OK;
+}
+
+/* A member's content and its padding, as it is. */
+static int pass_content(struct run *run, int64_t size, struct ocv_error *err)
+{
+    for (int64_t left = ocv_slim_blocks(size); left > 0;) {
+        size_t n = left < (int64_t)CHUNK ? (size_t)left : CHUNK;
+        OCV_TRY(ocv_slim_read(run->layer, run->chunk, n, NULL, err));
+        OCV_TRY(write_bytes(run, run->chunk, n, err));
+        left -= (int64_t)n;
+    }
+    return OCV_OK;
+}
+
+static int write_headers(struct run *run, const struct ocv_slim_member *m, struct ocv_error *err)
+{
+    if (m->extensions.len)
+        OCV_TRY(write_bytes(run, m->extensions.data, m->extensions.len, err));
+    return write_bytes(run, m->header, BLOCK, err);
+}
+
+static int write_padding(struct run *run, int64_t size, struct ocv_error *err)
+{
+    static const unsigned char zeros[BLOCK];
+    return write_bytes(run, zeros, (size_t)(ocv_slim_blocks(size) - size), err);
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A path's state; NULL: it is not in the list. */
+static struct state *state_of(const struct run *run, const char *path)
+{
+    const char *const *found = bsearch(&path, run->layer->paths, run->layer->n_paths,
+                                       sizeof(*run->layer->paths), compare_paths);
+    return found ? &run->states[found - run->layer->paths] : NULL;
+}
+
+/* A row of RECORD, "PATH,HASH,SIZE": the state of its file, or NULL. Paths in quotes are none of
+ * libraries. */
+static struct state *state_of_row(const struct run *run, const char *record, const char *row,
+                                  size_t len)
+{
+    const char *comma = memchr(row, ',', len), *slash = strrchr(record, '/');
+    if (!comma || !slash)
+        return NULL;
+    while (slash > record && slash[-1] != '/') /* the directory beside .dist-info */
+        slash--;
+    char path[4096];
+    int n = snprintf(path, sizeof(path), "%.*s%.*s", (int)(slash - record), record,
+                     (int)(comma - row), row);
+    return n > 0 && (size_t)n < sizeof(path) ? state_of(run, path) : NULL;
+}
+
+/* How many files of a RECORD are still to come. With `out`: its text with the rows of today. */
+static int read_record(const struct run *run, const struct held *held, size_t *missing,
+                       struct ocv_buffer *out, struct ocv_error *err)
+{
+    const char *text = held->text.len ? held->text.data : "", *end = text + held->member.size;
+    *missing = 0;
+    for (const char *row = text; row < end;) {
+        const char *newline = memchr(row, '\n', (size_t)(end - row));
+        size_t len = (size_t)((newline ? newline + 1 : end) - row);
+        const struct state *state = state_of_row(run, held->member.path, row, len);
+        *missing += state && !state->done;
+        if (out && state && state->cut) {
+            const char *comma = memchr(row, ',', len);
+            bool carriage = newline && newline > row && newline[-1] == '\r';
+            OCV_TRY(ocv_buffer_append(out, row, (size_t)(comma - row), err));
+            OCV_TRY(ocv_buffer_printf(out, err, ",%s,%lld%s%s", state->hash, (long long)state->size,
+                                      carriage ? "\r" : "", newline ? "\n" : ""));
+        } else if (out) {
+            OCV_TRY(ocv_buffer_append(out, row, len, err));
+        }
+        row += len;
+    }
+    return OCV_OK;
+}
+
+/* Bytes of the spool from `*at` up to `end`. */
+static int write_spool(struct run *run, int64_t *at, int64_t end, struct ocv_error *err)
+{
+    while (*at < end) {
+        size_t n = end - *at < (int64_t)CHUNK ? (size_t)(end - *at) : CHUNK;
+        ssize_t got = pread(run->layer->files[2], run->chunk, n, *at);
+        if (got <= 0)
+            return ocv_error_set(err, OCV_ERR_IO, "a temporary file: %s", strerror(errno));
+        OCV_TRY(run->layer->write(run->layer->data, run->chunk, (size_t)got, err));
+        *at += got;
+    }
+    return OCV_OK;
+}
+
+/* Where no RECORD waits any more, or the archive ends: they and what came behind them. */
+static int release_held(struct run *run, bool last, struct ocv_error *err)
+{
+    size_t missing = 0;
+    for (size_t i = 0; i < run->n_held && !last && !missing; i++)
+        OCV_TRY(read_record(run, &run->held[i], &missing, NULL, err));
+    if (!run->n_held || missing)
+        return OCV_OK;
+    size_t n = run->n_held;
+    int64_t at = 0, end = run->spooled;
+    run->n_held = 0; /* what is written now is written */
+    run->spooled = 0;
+    int status = OCV_OK;
+    for (size_t i = 0; i < n; i++) {
+        struct held *held = &run->held[i];
+        ocv_auto_buffer text;
+        ocv_buffer_init(&text, 2 * RECORD_MAX);
+        if (status >= 0)
+            status = write_spool(run, &at, held->at, err);
+        if (status >= 0)
+            status = read_record(run, held, &missing, &text, err);
+        bool same = (int64_t)text.len == held->member.size &&
+                    (!text.len || !memcmp(text.data, held->text.data, text.len));
+        if (status >= 0 && (int64_t)text.len != held->member.size)
+            status = ocv_slim_member_resize(&held->member, (int64_t)text.len, err);
+        if (status >= 0)
+            status = write_headers(run, &held->member, err);
+        if (status >= 0 && same && held->text.len) /* whatever its padding is */
+            status = write_bytes(run, held->text.data, held->text.len, err);
+        if (status >= 0 && !same && text.len)
+            status = write_bytes(run, text.data, text.len, err);
+        if (status >= 0 && !same)
+            status = write_padding(run, (int64_t)text.len, err);
+        free_held(held);
+    }
+    free(run->held);
+    run->held = NULL;
+    OCV_TRY(status);
+    OCV_TRY(write_spool(run, &at, end, err));
+    return ftruncate(run->layer->files[2], 0) < 0 || lseek(run->layer->files[2], 0, SEEK_SET) < 0
+               ? ocv_error_set(err, OCV_ERR_IO, "a temporary file: %s", strerror(errno))
+               : OCV_OK;
+}
+
+/* Keep a RECORD until all of its files are known. The member is moved. */
+static int hold_record(struct run *run, struct ocv_slim_member *m, struct ocv_error *err)
+{
+    struct held held = {.at = run->spooled};
+    ocv_buffer_init(&held.text, RECORD_MAX + BLOCK);
+    for (int64_t left = ocv_slim_blocks(m->size); left > 0;) {
+        size_t n = left < (int64_t)CHUNK ? (size_t)left : CHUNK;
+        int status = ocv_slim_read(run->layer, run->chunk, n, NULL, err);
+        if (status >= 0)
+            status = ocv_buffer_append(&held.text, run->chunk, n, err);
+        if (status < 0) {
+            ocv_buffer_free(&held.text);
+            return status;
+        }
+        left -= (int64_t)n;
+    }
+    struct held *added = ocv_array_grow(&run->held, run->n_held);
+    if (!added) {
+        ocv_buffer_free(&held.text);
+        return ocv_error_nomem(err);
+    }
+    *added = held;
+    added->member = *m;
+    m->path = NULL;
+    ocv_buffer_init(&m->extensions, 0);
+    run->n_held++;
+    return release_held(run, false, err);
+}
+
+/* RECORD's hash of a file: URL-safe base64 without padding (PEP 376, PEP 427). */
+static int hash_file(struct run *run, int fd, int64_t size, struct state *state,
+                     struct ocv_error *err)
+{
+    static const char algorithm[] =
+        "sha256:0000000000000000000000000000000000000000000000000000000000000000";
+    ocv_auto(ocv_hasher) hasher = NULL;
+    char digest[OCV_DIGEST_MAX];
+    unsigned char raw[32];
+    OCV_TRY(ocv_hasher_new(algorithm, &hasher, err));
+    for (int64_t at = 0; at < size;) {
+        ssize_t n = pread(fd, run->chunk, CHUNK, at);
+        if (n <= 0)
+            return ocv_error_set(err, OCV_ERR_IO, "a temporary file: %s", strerror(errno));
+        OCV_TRY(ocv_hasher_update(hasher, run->chunk, (size_t)n, err));
+        at += n;
+    }
+    OCV_TRY(ocv_hasher_final(hasher, digest, err));
+    for (size_t i = 0; i < sizeof(raw); i++) {
+        unsigned byte = 0;
+        sscanf(digest + 7 + 2 * i, "%2x", &byte);
+        raw[i] = (unsigned char)byte;
+    }
+    ocv_auto_free char *text = ocv_base64_encode(raw, sizeof(raw));
+    if (!text)
+        return ocv_error_nomem(err);
+    text[strcspn(text, "=")] = '\0';
+    for (char *c = text; *c; c++)
+        *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
+    snprintf(state->hash, sizeof(state->hash), "sha256=%s", text);
+    state->size = size;
+    return OCV_OK;
+}
+
+static int empty_file(int fd, struct ocv_error *err)
+{
+    return ftruncate(fd, 0) < 0 || lseek(fd, 0, SEEK_SET) < 0
+               ? ocv_error_set(err, OCV_ERR_IO, "a temporary file: %s", strerror(errno))
+               : OCV_OK;
+}
+
+/* A file of the list: taken out of the archive, cut, and put in again. */
+static int cut_member(struct run *run, struct ocv_slim_member *m, struct state *state,
+                      struct ocv_error *err)
+{
+    struct ocv_slim_layer *layer = run->layer;
+    struct ocv_slim_result result;
+    int in = layer->files[0], out = layer->files[1];
+    OCV_TRY(empty_file(in, err));
+    OCV_TRY(empty_file(out, err));
+    for (int64_t left = ocv_slim_blocks(m->size); left > 0;) {
+        size_t n = left < (int64_t)CHUNK ? (size_t)left : CHUNK;
+        OCV_TRY(ocv_slim_read(run->layer, run->chunk, n, NULL, err));
+        if (!ocv_fd_write(in, run->chunk, n))
+            return ocv_error_set(err, OCV_ERR_IO, "a temporary file: %s", strerror(errno));
+        left -= (int64_t)n;
+    }
+    OCV_TRY(ocv_slim_file(in, (size_t)m->size, out, layer->target, &result, err));
+    bool cut = result.outcome == OCV_SLIM_CUT || result.outcome == OCV_SLIM_ZEROED;
+    int from = cut ? out : in;
+    if (cut)
+        OCV_TRY(hash_file(run, out, result.after, state, err));
+    state->done = true;
+    state->cut = cut;
+    if (cut)
+        OCV_TRY(ocv_slim_member_resize(m, result.after, err));
+    OCV_TRY(write_headers(run, m, err));
+    /* one that stays has its padding, whatever that is */
+    for (int64_t at = 0, end = cut ? result.after : ocv_slim_blocks(m->size); at < end;) {
+        ssize_t n = pread(from, run->chunk, CHUNK, at);
+        if (n <= 0)
+            return ocv_error_set(err, OCV_ERR_IO, "a temporary file: %s", strerror(errno));
+        OCV_TRY(write_bytes(run, run->chunk, (size_t)n, err));
+        at += n;
+    }
+    if (cut)
+        OCV_TRY(write_padding(run, result.after, err));
+    OCV_TRY(layer->done(layer->data, m->path, &result, err));
+    return release_held(run, false, err);
+}
+
+static int pass_member(struct run *run, struct ocv_slim_member *m, struct ocv_error *err)
+{
+    unsigned char type = m->header[OCV_SLIM_AT_TYPE];
+    bool file = type == '0' || type == '\0' || type == '7';
+    struct state *state = file && !m->sparse ? state_of(run, m->path) : NULL;
+    size_t len = strlen(m->path);
+    if (state)
+        return cut_member(run, m, state, err);
+    if (file && !m->sparse && m->size <= (int64_t)RECORD_MAX && len > strlen(RECORD) &&
+        !strcmp(m->path + len - strlen(RECORD), RECORD))
+        return hold_record(run, m, err);
+    OCV_TRY(write_headers(run, m, err));
+    /* GNU's sparse files have more headers behind the first */
+    unsigned char more[BLOCK];
+    for (bool goes_on = type == 'S' && m->header[OCV_SLIM_AT_MORE]; goes_on; goes_on = more[504]) {
+        OCV_TRY(ocv_slim_read(run->layer, more, BLOCK, NULL, err));
+        OCV_TRY(write_bytes(run, more, BLOCK, err));
+    }
+    return pass_content(run, m->size, err);
+}
+
+static int run_members(struct run *run, struct ocv_error *err)
+{
+    for (bool end = false; !end;) {
+        struct ocv_slim_member m;
+        int status = ocv_slim_member_next(run->layer, &m, &end, err);
+        if (status >= 0 && end) {
+            status = release_held(run, true, err);
+            if (status >= 0 && m.extensions.len)
+                status = write_bytes(run, m.extensions.data, m.extensions.len, err);
+        } else if (status >= 0) {
+            status = pass_member(run, &m, err);
+        }
+        ocv_slim_member_free(&m);
+        OCV_TRY(status);
+    }
+    for (;;) { /* what is behind the archive belongs to the layer */
+        ssize_t n = run->layer->read(run->layer->data, run->chunk, CHUNK, err);
+        if (n <= 0)
+            return (int)n;
+        OCV_TRY(write_bytes(run, run->chunk, (size_t)n, err));
+    }
+}
+
+int ocv_slim_layer_run(struct ocv_slim_layer *layer, struct ocv_error *err)
+{
+    struct run *run = calloc(1, sizeof(*run));
+    struct state *states = calloc(layer->n_paths + 1, sizeof(*states));
+    int status = OCV_ERR_NOMEM;
+    if (run && states) {
+        run->layer = layer;
+        run->states = states;
+        status = run_members(run, err);
+        for (size_t i = 0; i < run->n_held; i++)
+            free_held(&run->held[i]);
+        free(run->held);
+    } else {
+        ocv_error_nomem(err);
+    }
+    free(states);
+    free(run);
+    return status;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "lib/base/cleanup.h"
+#include "lib/internal/slim/slim_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
+const char *ocv_slim_outcome_name(enum ocv_slim_outcome outcome)
+{
+    static const char *const names[] = {[OCV_SLIM_NOTHING] = "nothing to cut",
+                                        [OCV_SLIM_CUT] = "cut",
+                                        [OCV_SLIM_ZEROED] = "zeroed",
+                                        [OCV_SLIM_LEFT] = "left alone"};
+    return names[outcome];
+}
+
+/* A file, mapped. */
+struct map {
+    unsigned char *bytes;
+    size_t size;
+};
+
+static void unmap(struct map *map)
+{
+    if (map->bytes)
+        munmap(map->bytes, map->size);
+}
+
+static int map_file(int fd, size_t size, int protection, struct map *out, struct ocv_error *err)
+{
+    void *bytes = mmap(NULL, size, protection, MAP_SHARED, fd, 0);
+    if (bytes == MAP_FAILED)
+        return errno == ENOMEM
+                   ? ocv_error_nomem(err)
+                   : ocv_error_set(err, OCV_ERR_IO, "mapping a file: %s", strerror(errno));
+    *out = (struct map){bytes, size};
+    return OCV_OK;
+}
+
+static int make_room(int fd, size_t size, struct ocv_error *err)
+{
+    int failed = posix_fallocate(fd, 0, (off_t)size);
+    return failed ? ocv_error_set(err, OCV_ERR_IO, "a temporary file of %zu MiB: %s", size >> 20,
+                                  strerror(failed))
+                  : OCV_OK;
+}
+
+/* A file that is nothing but regions, `.fatbin`: they are cut, one behind the other. */
+static int cut_regions(const struct map *in, int fd, const struct ocv_slim_target *target,
+                       struct ocv_slim_result *result, struct ocv_error *err)
+{
+    __attribute__((cleanup(unmap))) struct map out = {0};
+    for (int writes = 0; writes < 2; writes++) {
+        uint64_t size, kept = 0;
+        for (uint64_t at = 0; at < in->size; at += size) {
+            size = ocv_slim_region_size(in->bytes + at, in->size - at);
+            uint64_t n = size ? ocv_slim_region_cut(in->bytes + at, size, target,
+                                                    writes ? out.bytes + kept : NULL,
+                                                    writes ? NULL : result, &result->why)
+                              : 0;
+            if (!n) {
+                result->outcome = OCV_SLIM_LEFT;
+                if (!size)
+                    result->why = "its device code is of a form that is not known";
+                return OCV_OK;
+            }
+            kept += n;
+        }
+        if (kept == in->size)
+            return OCV_OK;
+        if (!writes) {
+            OCV_TRY(make_room(fd, kept, err));
+            OCV_TRY(map_file(fd, kept, PROT_READ | PROT_WRITE, &out, err));
+            result->outcome = OCV_SLIM_CUT;
+            result->after = (int64_t)kept;
+        }
+    }
+    return OCV_OK;
+}
+
+static bool has_region(const struct map *in)
+{
+    for (size_t at = 0; at < in->size; at += 8)
+        if (ocv_slim_region_size(in->bytes + at, in->size - at))
+            return true;
+    return false;
+}
+
+static int cut_library(const struct map *in, int fd, const struct ocv_slim_target *target,
+                       struct ocv_slim_result *result, struct ocv_error *err)
+{
+    __attribute__((cleanup(ocv_slim_elf_free))) struct ocv_slim_elf elf;
+    __attribute__((cleanup(unmap))) struct map out = {0};
+    OCV_TRY(ocv_slim_elf_read(in->bytes, in->size, &elf, err));
+    if (!elf.why)
+        OCV_TRY(ocv_slim_find_regions(&elf, err));
+    if (!elf.why && elf.n_devices)
+        OCV_TRY(ocv_slim_plan(&elf, target, result, err));
+    if (elf.why || result->outcome == OCV_SLIM_NOTHING) {
+        /* one that is not understood, and has none, is nobody's concern */
+        bool left = elf.why && (elf.n_devices || has_region(in));
+        result->outcome = left ? OCV_SLIM_LEFT : OCV_SLIM_NOTHING;
+        result->why = left ? elf.why : NULL;
+        result->after = result->before;
+        return OCV_OK;
+    }
+    OCV_TRY(make_room(fd, (size_t)result->after, err));
+    OCV_TRY(map_file(fd, (size_t)result->after, PROT_READ | PROT_WRITE, &out, err));
+    ocv_slim_write(&elf, target, out.bytes);
+    OCV_TRY(ocv_slim_check(&elf, out.bytes, out.size, target, &result->why, err));
+    if (!result->why)
+        return OCV_OK;
+    result->outcome = OCV_SLIM_LEFT;
+    result->after = result->before;
+    return ftruncate(fd, 0) < 0
+               ? ocv_error_set(err, OCV_ERR_IO, "a temporary file: %s", strerror(errno))
+               : OCV_OK;
+}
+
+int ocv_slim_file(int in, size_t size, int out, const struct ocv_slim_target *target,
+                  struct ocv_slim_result *result, struct ocv_error *err)
+{
+    __attribute__((cleanup(unmap))) struct map map = {0};
+    *result = (struct ocv_slim_result){.before = (int64_t)size, .after = (int64_t)size};
+    if (size < OCV_SLIM_REGION_HEADER)
+        return OCV_OK;
+    OCV_TRY(map_file(in, size, PROT_READ, &map, err));
+    if (ocv_slim_region_size(map.bytes, size))
+        return cut_regions(&map, out, target, result, err);
+    return memcmp(map.bytes, ELFMAG, SELFMAG) == 0 ? cut_library(&map, out, target, result, err)
+                                                   : OCV_OK;
+}

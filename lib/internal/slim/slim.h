@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Libraries and fat binaries for GPUs, cut to the machine code of a few targets.
+ *
+ * A region is what a compiler made of one source: machine code and PTX for each architecture that
+ * it was built for. Of each region stays what the driver of a target would take. What is kept is
+ * moved to the front of its section, the pointers to it follow, and whole pages behind it are taken
+ * out of the file; no address changes but those of device code. A file of which anything is not
+ * understood stays as it is.
+ *
+ * Formats: System V gABI; fatbinary.h of the CUDA toolkit and NVIDIA's cuobjdump as reference.
+ *
+ * Thread safety: no state. */
+#ifndef OCV_SLIM_H
+#define OCV_SLIM_H
+
+#include "ocivariant/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define OCV_SLIM_TARGETS_MAX 16u
+#define OCV_SLIM_LABEL_MAX 128u
+
+/** What one variant is for. */
+struct ocv_slim_target {
+    unsigned sm[OCV_SLIM_TARGETS_MAX]; /**< 80 of compute capability 8.0; ascending */
+    size_t n;
+    bool keep_ptx; /**< keep the newest PTX that a target can compile, beside machine code for it */
+};
+
+/** Read one target: "sm_80", or several that share a variant, "sm_80+sm_86". Anything else is
+ *  OCV_ERR_INVALID with a hint. */
+int ocv_slim_target_parse(const char *text, size_t len, struct ocv_slim_target *out,
+                          struct ocv_error *err) OCV_WARN_UNUSED;
+/** "sm80" or "sm80_sm86": a label. Returns `out`. */
+const char *ocv_slim_target_label(const struct ocv_slim_target *target, char *out, size_t size);
+
+enum ocv_slim_outcome {
+    OCV_SLIM_NOTHING, /**< it has no device code, or none but for the targets */
+    OCV_SLIM_CUT,     /**< written, and smaller */
+    OCV_SLIM_ZEROED,  /**< written with zeros in place of what was removed: no page of it is free */
+    OCV_SLIM_LEFT     /**< it has code for others, and stays as it is: see `why` */
+};
+/** "cut", "zeroed", "left alone": for reports. */
+const char *ocv_slim_outcome_name(enum ocv_slim_outcome outcome);
+
+/** Code of one kind and architecture that was removed. */
+struct ocv_slim_removed {
+    const char *kind; /**< "cuda-code", "cuda-ptx": as in reports of content */
+    char value[16];   /**< "90", "90a" */
+    int64_t bytes, count;
+};
+#define OCV_SLIM_REMOVED_MAX 64u
+
+struct ocv_slim_result {
+    enum ocv_slim_outcome outcome;
+    const char *why;       /**< of a file that was left alone; a constant */
+    int64_t before, after; /**< bytes of the file */
+    int64_t regions;
+    int64_t
+        by_ptx; /**< regions of which PTX stays, because there is no machine code for a target */
+    int64_t without; /**< regions that no target runs: their smallest entry stays */
+    struct ocv_slim_removed removed[OCV_SLIM_REMOVED_MAX];
+    size_t n_removed; /**< of the kinds and architectures past the last no row is kept */
+};
+
+/** Cut a file that `in` has the first `size` bytes of. For OCV_SLIM_CUT and OCV_SLIM_ZEROED `out`,
+ * an empty file, receives the new one, `result->after` bytes; else it is left empty. Both are
+ * mapped: nobody may change them meanwhile. Malformed input is no error: the file is left alone.
+ *  OCV_ERR_IO: no room for the new file; OCV_ERR_NOMEM. */
+int ocv_slim_file(int in, size_t size, int out, const struct ocv_slim_target *target,
+                  struct ocv_slim_result *result, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* Layers: tar archives as they pass, in which some files are cut and all else stays byte for byte.
+ */
+
+#define OCV_SLIM_PATHS_MAX 100000u
+
+/** A layer, and where it goes. `data` is passed to the functions. */
+struct ocv_slim_layer {
+    const struct ocv_slim_target *target;
+    const char *const *paths; /**< of the files to cut, as strcmp sorts them; no slash in front */
+    size_t n_paths;
+    int files[3]; /**< empty temporary files, two for a library and one for what has to wait */
+    /** The next bytes, at most `len`; 0 at the end, negative: an error. */
+    ssize_t (*read)(void *data, void *bytes, size_t len, struct ocv_error *err);
+    int (*write)(void *data, const void *bytes, size_t len, struct ocv_error *err);
+    /** A file was cut, or not. */
+    int (*done)(void *data, const char *path, const struct ocv_slim_result *result,
+                struct ocv_error *err);
+    void *data;
+};
+
+/** Pass the layer on, not compressed. Of a wheel's RECORD the rows of files that were cut get their
+ *  new sizes and hashes; until these are known, what comes behind it waits in a file. Sparse
+ * members are not cut. Not a tar archive: OCV_ERR_DATA. */
+int ocv_slim_layer_run(struct ocv_slim_layer *layer, struct ocv_error *err) OCV_WARN_UNUSED;
+
+#endif
