@@ -91,7 +91,7 @@ HELPERS    := $(BUILD)/libexec/nvml-query $(BUILD)/libexec/content-scan $(BUILD)
 UNITS      := $(patsubst contrib/systemd/%.in,$(BUILD)/%,$(sort $(wildcard contrib/systemd/*.in)))
 PC         := $(BUILD)/ocivariant.pc $(BUILD)/ocivariant-registry.pc $(BUILD)/ocivariant-probe.pc
 GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/libexecdir.h $(BUILD)/gen/vocabulary.h $(BUILD)/gen/vocabulary-words.h $(BUILD)/gen/hints.h \
-              $(BUILD)/gen/toolkits.h $(BUILD)/gen/content-rules.h $(BUILD)/gen/config-facts.h $(BUILD)/gen/lint-rules.h $(BUILD)/gen/lint-facts.h $(BUILD)/gen/daemon-metrics.h \
+              $(BUILD)/gen/toolkits.h $(BUILD)/gen/content-rules.h $(BUILD)/gen/slim-vendors.h $(BUILD)/gen/config-facts.h $(BUILD)/gen/lint-rules.h $(BUILD)/gen/lint-facts.h $(BUILD)/gen/daemon-metrics.h \
               $(BUILD)/gen/device-drivers.h $(PROTO:%=$(BUILD)/gen/%.pb-c.h)
 
 .PHONY: all
@@ -208,7 +208,7 @@ $(BUILD)/libexec/nvml-query: $(call obj,$(sort $(wildcard plugins/nvml/*.c)))
 	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -ljansson -ldl -lpthread
 
 # what reads archives that anybody may have made, run by variantctl
-$(BUILD)/libexec/content-scan: $(call obj,$(sort $(wildcard plugins/content/*.c))) $(INTERNAL_A) $(BASE_A)
+$(BUILD)/libexec/content-scan: $(call obj,$(sort $(wildcard plugins/content/*.c))) $(INTERNAL_A) $(CORE_A)
 	@mkdir -p $(@D)
 	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -larchive -lzstd -lz -ljansson $(CRYPTO_LIBS) -lpthread
 

@@ -33,10 +33,10 @@
 #define ACCESS_ALL ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1)
 #define ACCESS_READ (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 
-static void restrict_files(bool tree)
+static void restrict_files(enum scan_rights rights)
 {
-    const struct landlock_ruleset_attr none = {.handled_access_fs =
-                                                   tree ? ACCESS_ALL & ~ACCESS_READ : ACCESS_ALL};
+    const struct landlock_ruleset_attr none = {
+        .handled_access_fs = rights == SCAN_TREE ? ACCESS_ALL & ~ACCESS_READ : ACCESS_ALL};
     int rules = (int)syscall(SYS_landlock_create_ruleset, &none, sizeof(none.handled_access_fs), 0);
     if (rules < 0)
         return;
@@ -44,9 +44,9 @@ static void restrict_files(bool tree)
     close(rules);
 }
 #else
-static void restrict_files(bool tree)
+static void restrict_files(enum scan_rights rights)
 {
-    (void)tree;
+    (void)rights;
 }
 #endif
 
@@ -55,9 +55,9 @@ static void restrict_files(bool tree)
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), \
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-static void restrict_calls(bool tree)
+static void restrict_calls(enum scan_rights rights)
 {
-    static struct sock_filter filter[] = {
+    static const struct sock_filter all[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
@@ -88,8 +88,9 @@ static void restrict_calls(bool tree)
         ALLOW(tgkill), /* abort(3) */
         ALLOW(exit),
         ALLOW(exit_group),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        /* for a directory: in place of the line before */
+    };
+    static const struct sock_filter files[] = {ALLOW(pwrite64), ALLOW(ftruncate), ALLOW(fallocate)};
+    static const struct sock_filter tree[] = {
         ALLOW(getdents64),
         ALLOW(fcntl),
         ALLOW(fstatfs),
@@ -98,34 +99,40 @@ static void restrict_calls(bool tree)
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_ACCMODE | O_CREAT | O_TRUNC, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
     };
-    enum { ALL = sizeof(filter) / sizeof(*filter), TREE = 2 * 4 + 4 + 1, STRICT = ALL - TREE };
-    const struct sock_fprog program = {tree ? ALL : STRICT, filter};
-    if (tree) /* passes over it */
-        filter[STRICT - 1] = (struct sock_filter)BPF_STMT(BPF_MISC | BPF_TAX, 0);
+    struct sock_filter filter[sizeof(all) / sizeof(*all) + sizeof(tree) / sizeof(*tree) + 1];
+    const struct sock_filter *more = rights == SCAN_TREE ? tree : files;
+    size_t n = sizeof(all) / sizeof(*all);
+    size_t n_more = rights == SCAN_TREE    ? sizeof(tree) / sizeof(*tree)
+                    : rights == SCAN_FILES ? sizeof(files) / sizeof(*files)
+                                           : 0;
+    memcpy(filter, all, sizeof(all));
+    memcpy(filter + n, more, n_more * sizeof(*more));
+    n += n_more;
+    filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+    const struct sock_fprog program = {(unsigned short)n, filter};
     (void)!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
 }
 #else
-static void restrict_calls(bool tree)
+static void restrict_calls(enum scan_rights rights)
 {
-    (void)tree;
+    (void)rights;
 }
 #endif
 
 /* A directory may be readable for root alone: of root's rights, reading stays. In a container root
  * often has only the one that writing needs, too, which the rest of the confinement refuses. */
-static void drop_user(bool tree)
+static void drop_user(bool reads_all)
 {
     struct __user_cap_header_struct self = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct rights[2] = {{0}}, has[2] = {{0}};
     uint32_t reads = 1u << CAP_DAC_READ_SEARCH;
     if (syscall(SYS_capget, &self, has) == 0 && !(has[0].permitted & reads))
         reads = 1u << CAP_DAC_OVERRIDE;
-    prctl(PR_SET_KEEPCAPS, tree, 0, 0, 0);
+    prctl(PR_SET_KEEPCAPS, reads_all, 0, 0, 0);
     (void)!(setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
             setresuid(NOBODY, NOBODY, NOBODY) == 0);
-    if (tree)
+    if (reads_all)
         rights[0].effective = rights[0].permitted = reads;
     if (syscall(SYS_capset, &self, rights) == 0)
         return;
@@ -133,13 +140,13 @@ static void drop_user(bool tree)
     (void)!syscall(SYS_capset, &self, rights);
 }
 
-void scan_confine(bool tree)
+void scan_confine(enum scan_rights rights)
 {
     if (geteuid() == 0)
-        drop_user(tree);
+        drop_user(rights == SCAN_TREE);
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* a change of user has cleared it */
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return;
-    restrict_files(tree);
-    restrict_calls(tree);
+    restrict_files(rights);
+    restrict_calls(rights);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* content-scan PATH | --layer: writes a report of content to standard output. variantctl runs it.
- */
+/* content-scan PATH | --layer: writes a report of content to standard output; --slim cuts the files
+ * of a layer. variantctl runs it. */
 #include "plugins/content/scan.h"
 
 #include "lib/base/exit_code.h"
@@ -50,7 +50,7 @@ static int scan_path(struct scan *scan, const char *path, struct ocv_error *err)
 {
     ocv_auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     enum input input = fd >= 0 ? input_of(fd, path) : INPUT_TREE;
-    scan_confine(input == INPUT_TREE);
+    scan_confine(input == INPUT_TREE ? SCAN_TREE : SCAN_STREAM);
     switch (input) {
     case INPUT_LAYER:
         return scan_layer(scan, fd, err);
@@ -73,7 +73,7 @@ static int scan_input(struct scan *scan, const char *what, struct ocv_error *err
     bool layer = strcmp(what, "--layer") == 0;
     scan->what = layer ? "a layer" : "an archive";
     if (layer)
-        scan_confine(false);
+        scan_confine(SCAN_STREAM);
     OCV_TRY(!layer ? scan_path(scan, what, err) : scan_layer(scan, STDIN_FILENO, err));
     OCV_TRY(ocv_content_report_write(&scan->report, &out, err));
     if (!ocv_fd_write(STDOUT_FILENO, out.data, out.len))
@@ -85,8 +85,17 @@ int main(int argc, char **argv)
 {
     struct ocv_error err = {0};
     (void)!setlocale(LC_CTYPE, "C.UTF-8"); /* what libarchive turns names into */
+    bool slims = argc > 3 && !strcmp(argv[1], "--slim");
+    if (slims || (argc == 3 && !strcmp(argv[1], "--compress"))) {
+        int status = slims ? scan_slim(argv + 2, &err) : scan_compress(argv[2], &err);
+        if (status < 0)
+            fprintf(stderr, "content-scan: %s\n", err.message);
+        return status < 0 ? ocv_error_exit_code(err.status) : 0;
+    }
     if (argc != 2 || (argv[1][0] == '-' && strcmp(argv[1], "--layer") != 0)) {
-        fputs("usage: content-scan PATH | content-scan --layer <LAYER\n", stderr);
+        fputs("usage: content-scan PATH | --layer <LAYER | --slim TARGET DIRECTORY <PATHS+LAYER |\n"
+              "    --compress gzip|zstd <LAYER\n",
+              stderr);
         return 2;
     }
     struct scan scan = {

@@ -26,10 +26,15 @@ struct scan {
     int64_t bytes_max;   /* decompressed bytes of all files in an archive */
 };
 
-/** From here on nothing but reading what is open: no other files, no network, no other programs. A
- *  kernel without seccomp or Landlock does with what it has. `tree`: files below a directory are
- *  still read. */
-void scan_confine(bool tree);
+/** What is still done after scan_confine. */
+enum scan_rights {
+    SCAN_STREAM, /**< what is open is read */
+    SCAN_TREE,   /**< files below a directory are opened and read, too */
+    SCAN_FILES   /**< files that are open are written, too, and get other sizes */
+};
+/** From here on nothing but that: no other files, no network, no other programs. A kernel without
+ *  seccomp or Landlock does with what it has. */
+void scan_confine(enum scan_rights rights);
 /** A file has ended: report its findings, and its name. `path` has no leading slash. */
 int scan_file(struct scan *scan, const char *path, int64_t size, struct ocv_error *err);
 
@@ -41,5 +46,13 @@ int scan_layer(struct scan *scan, int fd, struct ocv_error *err);
 /** An archive that is a file: a wheel or another zip archive, or tar as above. `inside` as in scan.
  */
 int scan_archive(struct scan *scan, int fd, const char *inside, struct ocv_error *err);
+
+/** content-scan --slim TARGET DIRECTORY [--keep-ptx]: on standard input a list of paths and a
+ * layer, on standard output the layer with these files cut, not compressed; on standard error, at
+ * the end, a line of JSON for each. Temporary files are made in the directory. */
+int scan_slim(char **arguments, struct ocv_error *err);
+
+/** content-scan --compress gzip|zstd: a layer that is a tar archive, compressed. */
+int scan_compress(const char *method, struct ocv_error *err);
 
 #endif

@@ -39,7 +39,20 @@ static void tear_down(void)
 }
 
 /* What is tried, and how it ends: an errno, or 0. */
-enum { READ, OPEN, OVERWRITE, CREATE, DELETE, SOCKET, EXECUTE, SIGNAL, CONTROL, FORK, TRIED };
+enum {
+    READ,
+    OPEN,
+    OVERWRITE,
+    CREATE,
+    DELETE,
+    SOCKET,
+    EXECUTE,
+    SIGNAL,
+    CONTROL,
+    FORK,
+    SHORTEN,
+    TRIED
+};
 
 static int ends(long result)
 {
@@ -64,9 +77,10 @@ static void try_all(int fd, int out[TRIED])
     if (child == 0)
         _exit(0);
     out[FORK] = ends(child);
+    out[SHORTEN] = ends(ftruncate(fd, 0)); /* opened to read: EINVAL where it may be tried */
 }
 
-static pid_t start_confined(bool tree, int *out, int said[2])
+static pid_t start_confined(enum scan_rights rights, int *out, int said[2])
 {
     int fd = open(own, O_RDONLY | O_CLOEXEC);
     ck_assert_int_ge(fd, 0);
@@ -76,7 +90,7 @@ static pid_t start_confined(bool tree, int *out, int said[2])
     if (pid == 0) {
         char byte = 0;
         close(said[0]);
-        scan_confine(tree);
+        scan_confine(rights);
         try_all(fd, out);
         /* until the parent has looked at it */
         _exit(write(said[1], &byte, 1) == 1 && read(said[1], &byte, 1) == 1 ? 0 : 1);
@@ -109,14 +123,15 @@ static bool may_read_all(void)
 
 START_TEST(what_it_may_do)
 {
-    static const char *const names[TRIED] = {"read",   "open",    "overwrite", "create",  "delete",
-                                             "socket", "execute", "signal",    "control", "fork"};
-    bool tree = _i == 1;
+    static const char *const names[TRIED] = {"read",    "open",   "overwrite", "create",
+                                             "delete",  "socket", "execute",   "signal",
+                                             "control", "fork",   "shorten"};
+    bool tree = _i == SCAN_TREE;
     int said[2], wait_status;
     char byte = 0, status[8192];
     int *out = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(out, MAP_FAILED);
-    pid_t pid = start_confined(tree, out, said);
+    pid_t pid = start_confined(_i, out, said);
     ck_assert_int_eq(read(said[0], &byte, 1), 1);
     read_status(pid, status, sizeof(status));
     ck_assert_int_eq(write(said[0], &byte, 1), 1);
@@ -143,7 +158,8 @@ START_TEST(what_it_may_do)
     if (strstr(status, "\nSeccomp:\t")) {
         ck_assert_ptr_nonnull(strstr(status, "\nSeccomp:\t2\n"));
         for (int i = tree ? OVERWRITE : OPEN; i < TRIED; i++)
-            ck_assert_msg(out[i] == EPERM, "%s: %s", names[i], strerror(out[i]));
+            ck_assert_msg(out[i] == (i == SHORTEN && _i == SCAN_FILES ? EINVAL : EPERM), "%s: %s",
+                          names[i], strerror(out[i]));
     }
 #endif
     (void)names;
@@ -158,7 +174,7 @@ TEST_FILE
     Suite *suite = suite_create("confine");
     TCase *tcase = tcase_create("confine");
     tcase_add_checked_fixture(tcase, set_up, tear_down);
-    tcase_add_loop_test(tcase, what_it_may_do, 0, 2);
+    tcase_add_loop_test(tcase, what_it_may_do, 0, 3);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
