@@ -11,6 +11,7 @@ static const struct verb all[] = {
     {"fleet", "pack the profiles of a fleet, generate one for tests", cmd_fleet},
     {"index", "make, edit, show, compare and copy indexes with variants", cmd_index},
     {"derive", "what an image can run on, by the code in it", cmd_derive},
+    {"slim", "make variants with the code of one GPU each, of an image with all", cmd_slim},
     {"claim", "Kubernetes and Slurm requirements of an image", cmd_claim},
     {"lint", "check indexes, their images and tags", cmd_lint},
     {"tags", "read published tags by rule files: parse, plan, check", cmd_tags},

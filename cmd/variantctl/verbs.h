@@ -43,6 +43,7 @@ int cmd_probe(struct cli *cli, int argc, char **argv);
 int cmd_resolve(struct cli *cli, int argc, char **argv);
 int cmd_explain(struct cli *cli, int argc, char **argv);
 int cmd_derive(struct cli *cli, int argc, char **argv);
+int cmd_slim(struct cli *cli, int argc, char **argv);
 int cmd_lint(struct cli *cli, int argc, char **argv);
 int cmd_index(struct cli *cli, int argc, char **argv);
 int cmd_index_create(struct cli *cli, int argc, char **argv);

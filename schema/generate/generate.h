@@ -46,6 +46,7 @@ void device_drivers(void);
 void config_facts(void);
 void lint_facts(void);
 void content_rules(void);
+void slim_vendors(void);
 void daemon_metrics(void);
 void metrics_page(void);
 void lint_rules(void);

@@ -134,6 +134,7 @@ static const struct {
     {"config-facts", config_facts, false},
     {"lint-facts", lint_facts, false},
     {"content-rules", content_rules, false},
+    {"slim-vendors", slim_vendors, false},
     {"daemon-metrics", daemon_metrics, false},
     {"metrics-page", metrics_page, true},
     {"lint-rules", lint_rules, false},

@@ -303,6 +303,14 @@ static void text_table(const char *section, const char *type, const char *const 
     printf("};\n\n");
 }
 
+void slim_vendors(void)
+{
+    static const char *const keys[] = {"files", "license", NULL};
+    head("GEN_SLIM_VENDORS_H");
+    text_table("vendors",
+               "struct slim_vendor {\n    const char *files, *license;\n} slim_vendors[]", keys);
+}
+
 void content_rules(void)
 {
     char ns[64], feature[64];

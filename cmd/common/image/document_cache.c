@@ -150,16 +150,27 @@ static void file_name(const char *digest, char out[OCV_DIGEST_MAX])
 }
 
 /* $XDG_CACHE_HOME/ocivariant/KIND/VERSION */
-static int open_directory(const char *kind, bool make)
+static bool directory_path(const char *kind, char *path, size_t size)
 {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     bool has_xdg = xdg && xdg[0] == '/';
-    char path[4096];
     if (!has_xdg && (!home || home[0] != '/'))
-        return -1;
-    int n = snprintf(path, sizeof(path), "%s%s/ocivariant/%s/" OCV_VERSION, has_xdg ? xdg : home,
+        return false;
+    int n = snprintf(path, size, "%s%s/ocivariant/%s/" OCV_VERSION, has_xdg ? xdg : home,
                      has_xdg ? "" : "/.cache", kind);
-    if (n <= 0 || (size_t)n >= sizeof(path) || (make && ocv_directory_make(path, 0700, NULL) < 0))
+    return n > 0 && (size_t)n < size;
+}
+
+bool digest_cache_directory(const char *kind, char *path, size_t size)
+{
+    return directory_path(kind, path, size) && ocv_directory_make(path, 0700, NULL) >= 0;
+}
+
+static int open_directory(const char *kind, bool make)
+{
+    char path[4096];
+    if (make ? !digest_cache_directory(kind, path, sizeof(path))
+             : !directory_path(kind, path, sizeof(path)))
         return -1;
     return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }

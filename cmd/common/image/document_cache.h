@@ -19,6 +19,8 @@ void cache_write(const struct ocv_reference *reference, const struct ocv_descrip
 /* Facts about a layer or an image, cached per user by digest ($XDG_CACHE_HOME/ocivariant/KIND).
  * Entries of another version are not used. */
 
+/** The directory of `kind`, which is made; false: this user has none. */
+bool digest_cache_directory(const char *kind, char *path, size_t size);
 /** Append the entry of `kind` ("content", "configs", "documents") for the digest; false if there is
  *  none. A reader must cope with a damaged file. */
 bool digest_cache_read(const char *kind, const char *digest, struct ocv_buffer *out);

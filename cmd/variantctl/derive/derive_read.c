@@ -12,9 +12,10 @@ int derive_read_path(struct cli *cli, const char *path, struct ocv_content_repor
     struct scanner scanner;
     ocv_auto_buffer answer;
     ocv_buffer_init(&answer, OCV_CONTENT_REPORT_MAX);
-    int status = scanner_start(cli, path, -1, &scanner, err);
+    const struct scanner_job job = {.arguments = {path}, .in = -1, .out = -1, .size = -1};
+    int status = scanner_start(cli, &job, &scanner, err);
     if (status >= 0)
-        status = scanner_finish(&scanner, &answer, err);
+        status = scanner_finish(&scanner, &answer, NULL, err);
     scanner_drop(&scanner);
     return status < 0 ? status : ocv_content_report_read(answer.data, answer.len, out, err);
 }

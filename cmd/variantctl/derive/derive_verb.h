@@ -81,6 +81,34 @@ int derive_manifest(struct cli *cli, const struct image *image,
 int derive_config(struct cli *cli, const struct image *image, const struct manifest_doc *child,
                   struct ocv_buffer *config, struct ocv_error *err) OCV_WARN_UNUSED;
 
+/* A running content-scan. */
+
+struct scanner {
+    pid_t pid;
+    int in;     /**< takes the layer, or -1 */
+    int out;    /**< receives the answer; a file in memory, or the caller's */
+    int errors; /**< receives stderr; a file in memory */
+};
+
+/** What it is started for. */
+struct scanner_job {
+    const char *arguments[5]; /**< NULL at the end */
+    bool fed;                 /**< with scanner_write; else it reads `in` */
+    int in, out;              /**< -1: nothing, and a file in memory; closed by nobody here */
+    int64_t size;             /**< bytes of the layer, which limit its time; -1: not known */
+    uint64_t memory;          /**< of its own, in bytes; 0: all of its address space is limited */
+};
+int scanner_start(const struct cli *cli, const struct scanner_job *job, struct scanner *out,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
+/** Pass on bytes of the layer. False: the scanner has ended; scanner_finish gives the reason. */
+bool scanner_write(struct scanner *scanner, const void *data, size_t len);
+/** End of input: wait for it, and append what it wrote into memory; what it said on its standard
+ *  error, too (NULL: neither). */
+int scanner_finish(struct scanner *scanner, struct ocv_buffer *out, struct ocv_buffer *said,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
+/** Kill it. May be called after scanner_finish. */
+void scanner_drop(struct scanner *scanner);
+
 /* Reads one layer of an image with content-scan. */
 
 /** Reads layers, one at a time; several may work at the same time, each in its own thread. */
@@ -90,6 +118,8 @@ struct layer_reader {
     struct ocv_registry *registry; /**< its own client, made for the first layer; the owner frees */
     const volatile int *stop;      /**< non-zero: give up with OCV_ERR_INTERRUPTED */
     pthread_mutex_t *parsing;      /**< held while a report is parsed */
+    void (*progress)(void *data, int64_t done); /**< bytes that were read, or NULL */
+    void *data;
 };
 
 /** The layer's report, from the cache or by reading the layer, which is then cached. Two readers
@@ -97,33 +127,17 @@ struct layer_reader {
 int layer_read(struct layer_reader *reader, const struct ocv_descriptor *layer,
                struct ocv_content_report *out, struct ocv_error *err) OCV_WARN_UNUSED;
 
+/** Pass a layer's bytes to a scanner that is fed. *refused: it takes no more of them, and
+ *  scanner_finish gives the reason. */
+int layer_feed(struct layer_reader *reader, const struct ocv_descriptor *layer,
+               struct scanner *scanner, bool *refused, struct ocv_error *err) OCV_WARN_UNUSED;
+
 /* All layers of an image, several at once. */
 
 /** The report on an image's layers, from the base up. Layers in a registry are streamed; nothing is
  *  unpacked. Of several layers that cannot be read, one is reported. */
 int layers_read(struct cli *cli, const struct image *image, const struct ocv_manifest *manifest,
                 struct ocv_content_report *out, struct ocv_error *err) OCV_WARN_UNUSED;
-
-/* A running content-scan. */
-
-struct scanner {
-    pid_t pid;
-    int in;     /**< takes the layer, or -1 */
-    int out;    /**< receives the answer; a file in memory */
-    int errors; /**< receives stderr; a file in memory */
-};
-
-/** Start it for a path; NULL: for a layer passed with scanner_write. Its time is limited by `size`,
- *  the layer's bytes; -1: a directory. */
-int scanner_start(const struct cli *cli, const char *path, int64_t size, struct scanner *out,
-                  struct ocv_error *err) OCV_WARN_UNUSED;
-/** Pass on bytes of the layer. False: the scanner has ended; scanner_finish gives the reason. */
-bool scanner_write(struct scanner *scanner, const void *data, size_t len);
-/** End of input: wait for it, and append its answer. */
-int scanner_finish(struct scanner *scanner, struct ocv_buffer *out,
-                   struct ocv_error *err) OCV_WARN_UNUSED;
-/** Kill it. May be called after scanner_finish. */
-void scanner_drop(struct scanner *scanner);
 
 /* Writes the findings as a referrer, an artifact attached to the image, for other tools. No command
  * here reads it: findings always come from the files themselves. */

@@ -16,13 +16,18 @@
 /* State of feeding a layer to the scanner. */
 struct layer_feed {
     struct scanner *scanner;
+    const struct layer_reader *reader;
     bool refused;
+    int64_t done;
 };
 
 static int feed_bytes(void *data, const char *bytes, size_t len)
 {
     struct layer_feed *feed = data;
     feed->refused = !scanner_write(feed->scanner, bytes, len);
+    feed->done += (int64_t)len;
+    if (feed->reader->progress)
+        feed->reader->progress(feed->reader->data, feed->done);
     return feed->refused;
 }
 
@@ -59,11 +64,10 @@ static int copy_layer(const struct layer_reader *reader, const struct ocv_descri
     return status;
 }
 
-static int scan_layer(struct layer_reader *reader, const struct ocv_descriptor *layer,
-                      struct ocv_buffer *out, struct ocv_error *err)
+int layer_feed(struct layer_reader *reader, const struct ocv_descriptor *layer,
+               struct scanner *scanner, bool *refused, struct ocv_error *err)
 {
-    struct scanner scanner;
-    struct layer_feed feed = {.scanner = &scanner};
+    struct layer_feed feed = {.scanner = scanner, .reader = reader};
     struct ocv_stream stream = {.kind = OCV_STREAM_BLOB,
                                 .reference = reader->image->reference,
                                 .object = layer->digest,
@@ -71,19 +75,35 @@ static int scan_layer(struct layer_reader *reader, const struct ocv_descriptor *
                                 .buffer = (long)CHUNK,
                                 .body = feed_bytes,
                                 .data = &feed};
-    int status = scanner_start(reader->cli, NULL, layer->size > 0 ? layer->size : 0, &scanner, err);
-    if (status >= 0 && reader->image->layout) {
+    int status = OCV_OK;
+    if (reader->image->layout) {
         status = copy_layer(reader, layer, &feed, err);
-    } else if (status >= 0) {
+    } else {
         if (!reader->registry)
             status = cli_registry_new(reader->cli, reader->stop, &reader->registry, err);
         if (status >= 0)
             status = ocv_registry_stream(reader->registry, &stream, err);
     }
-    int finished = status >= 0 || feed.refused ? scanner_finish(&scanner, out, err) : OCV_OK;
+    *refused = feed.refused;
+    return status;
+}
+
+static int scan_layer(struct layer_reader *reader, const struct ocv_descriptor *layer,
+                      struct ocv_buffer *out, struct ocv_error *err)
+{
+    struct scanner scanner;
+    bool refused = false;
+    const struct scanner_job job = {.arguments = {"--layer"},
+                                    .fed = true,
+                                    .out = -1,
+                                    .size = layer->size > 0 ? layer->size : 0};
+    int status = scanner_start(reader->cli, &job, &scanner, err);
+    if (status >= 0)
+        status = layer_feed(reader, layer, &scanner, &refused, err);
+    int finished = status >= 0 || refused ? scanner_finish(&scanner, out, NULL, err) : OCV_OK;
     if (finished < 0)
         status = finished;
-    else if (feed.refused && status >= 0)
+    else if (refused && status >= 0)
         status = ocv_error_set(err, OCV_ERR_IO, "the read ended early");
     scanner_drop(&scanner);
     return status;

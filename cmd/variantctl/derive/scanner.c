@@ -2,6 +2,7 @@
 #include "cmd/variantctl/derive/derive_verb.h"
 
 #include "gen/libexecdir.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/file.h"
 #include "lib/base/system/spawn.h"
 #include "lib/base/text.h"
@@ -51,35 +52,40 @@ static bool find_scanner(const struct cli *cli, char *path, size_t size)
     return true;
 }
 
-int scanner_start(const struct cli *cli, const char *path, int64_t size, struct scanner *out,
+int scanner_start(const struct cli *cli, const struct scanner_job *job, struct scanner *out,
                   struct ocv_error *err)
 {
     static const char *const environment[] = {NULL};
     char program[4096];
+    const char *argv[8] = {program};
     int pair[2] = {-1, -1};
     *out = (struct scanner){.in = -1,
-                            .out = memfd_create("content", MFD_CLOEXEC),
+                            .out = job->out < 0 ? memfd_create("content", MFD_CLOEXEC) : -1,
                             .errors = memfd_create("messages", MFD_CLOEXEC)};
     if (!find_scanner(cli, program, sizeof(program)))
         return ocv_error_set(err, OCV_ERR_CONFIG, PROGRAM ": its path is too long");
-    if (out->out < 0 || out->errors < 0 ||
-        (!path && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0))
+    if ((job->out < 0 && out->out < 0) || out->errors < 0 ||
+        (job->fed && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0))
         return ocv_error_set(err, OCV_ERR_IO, PROGRAM ": %s", strerror(errno));
-    const char *const argv[] = {program, path ? path : "--layer", NULL};
+    memcpy(argv + 1, job->arguments, sizeof(job->arguments));
     struct ocv_spawn_program start = {
         .path = program,
         .argv = argv,
-        .in = pair[1],
-        .out = out->out,
+        .in = job->fed ? pair[1] : job->in,
+        .out = job->out < 0 ? out->out : job->out,
         .errors = out->errors,
         .confined = true,
         .environment = environment,
         .n_limits = 3,
-        .limits = {
-            {RLIMIT_CORE, 0},
-            /* a layer of 1 GB takes about half a minute */
-            {RLIMIT_CPU, size < 0 ? CPU_TREE_S : CPU_FREE_S + (uint64_t)(size >> 20) / CPU_MIB},
-            {RLIMIT_AS, MEMORY_MAX}}};
+        .limits = {{RLIMIT_CORE, 0},
+                   /* a layer of 1 GB takes about half a minute */
+                   {RLIMIT_CPU, job->size < 0 ? CPU_TREE_S
+                                              : CPU_FREE_S + (uint64_t)(job->size >> 20) / CPU_MIB},
+                   {RLIMIT_AS, MEMORY_MAX}}};
+    if (job->memory) {
+        start.limits[2].resource = RLIMIT_DATA; /* files that it maps are not its own memory */
+        start.limits[2].value = job->memory;
+    }
 #ifdef OCV_SANITIZED
     start.n_limits = 2; /* not with a sanitizer, whose shadow memory is larger */
 #endif
@@ -106,7 +112,8 @@ bool scanner_write(struct scanner *scanner, const void *data, size_t len)
     return true;
 }
 
-int scanner_finish(struct scanner *scanner, struct ocv_buffer *out, struct ocv_error *err)
+int scanner_finish(struct scanner *scanner, struct ocv_buffer *out, struct ocv_buffer *said,
+                   struct ocv_error *err)
 {
     int wait_status = 0;
     if (scanner->in >= 0)
@@ -117,15 +124,15 @@ int scanner_finish(struct scanner *scanner, struct ocv_buffer *out, struct ocv_e
     scanner->pid = 0;
     if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0) {
         /* The first line of its stderr, as an error; the second is a hint. */
-        ocv_auto_buffer said;
-        ocv_buffer_init(&said, 4096);
+        ocv_auto_buffer message;
+        ocv_buffer_init(&message, 4096);
         lseek(scanner->errors, 0, SEEK_SET);
-        if (ocv_fd_read(scanner->errors, PROGRAM, &said, NULL) < 0 || !said.len)
+        if (ocv_fd_read(scanner->errors, PROGRAM, &message, NULL) < 0 || !message.len)
             return WIFSIGNALED(wait_status)
                        ? ocv_error_set(err, OCV_ERR_IO, PROGRAM " was ended by signal %d",
                                        WTERMSIG(wait_status))
                        : ocv_error_set(err, OCV_ERR_IO, PROGRAM " failed");
-        char *rest = said.data;
+        char *rest = message.data;
         const char *text = strsep(&rest, "\n"), *hint = strsep(&rest, "\n");
         if (!strncmp(text, PROGRAM ": ", strlen(PROGRAM) + 2))
             text += strlen(PROGRAM) + 2;
@@ -135,9 +142,12 @@ int scanner_finish(struct scanner *scanner, struct ocv_buffer *out, struct ocv_e
             ocv_error_hint(err, "%s", hint);
         return status;
     }
-    if (lseek(scanner->out, 0, SEEK_SET) < 0)
+    if ((out && lseek(scanner->out, 0, SEEK_SET) < 0) ||
+        (said && lseek(scanner->errors, 0, SEEK_SET) < 0))
         return ocv_error_set(err, OCV_ERR_IO, PROGRAM ": %s", strerror(errno));
-    return ocv_fd_read(scanner->out, PROGRAM, out, err);
+    if (said)
+        OCV_TRY(ocv_fd_read(scanner->errors, PROGRAM, said, err));
+    return out ? ocv_fd_read(scanner->out, PROGRAM, out, err) : OCV_OK;
 }
 
 void scanner_drop(struct scanner *scanner)

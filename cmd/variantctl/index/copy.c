@@ -168,9 +168,13 @@ static int push_blob(struct copier *c, const struct image *from, const struct oc
         push.bytes = bytes->data;
         status = ocv_registry_push(c->cli->registry, c->to->reference, &push, &how, &local);
     } else if (from->layout) {
-        status = is_foreign(d) && !ocv_layout_has_blob(from->layout, d->digest, d->size)
-                     ? OCV_OK
-                     : push_file(c, from->layout, &push, &how, &local);
+        /* one that is not in the layout may be at its target, where another image has it */
+        bool here = ocv_layout_has_blob(from->layout, d->digest, d->size);
+        status = here ? OCV_ERR_NOT_FOUND
+                      : ocv_registry_push(c->cli->registry, c->to->reference, &push, &how, NULL);
+        if (status == OCV_ERR_NOT_FOUND)
+            status =
+                !here && is_foreign(d) ? OCV_OK : push_file(c, from->layout, &push, &how, &local);
     } else {
         status = ocv_registry_push(c->cli->registry, c->to->reference, &push, &how, &local);
         if (status == OCV_ERR_NOT_FOUND && !is_foreign(d))

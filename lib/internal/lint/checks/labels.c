@@ -3,6 +3,7 @@
 #include "lib/base/text.h"
 #include "lib/internal/lint/lint_internal.h"
 
+#include <limits.h>
 #include <string.h>
 
 #define AT_LABEL "/annotations/" OCV_ANNOTATION_LABEL
@@ -188,6 +189,32 @@ static void check_pair(struct ocv_lint *lint, size_t i, size_t k, struct label_f
     }
 }
 
+/* The best place of an entry in what the index ranks by itself; INT_MAX: it has none. */
+static int own_rank(const struct ocv_lint *lint, const struct ocv_entry *entry)
+{
+    int best = INT_MAX;
+    for (size_t i = 0; i < entry->n_properties; i++) {
+        const struct ocv_lint_static *it = &lint->statics[entry->properties[i]];
+        if (it->is_static && it->value >= 0 && it->value < best)
+            best = it->value;
+    }
+    return best;
+}
+
+/* Is the entry the default again, for hosts that another image would else be taken for, which the
+ * index ranks before it (variantctl slim)? */
+static bool is_kept_behind(const struct ocv_lint *lint, const struct ocv_entry *entry)
+{
+    int rank = own_rank(lint, entry);
+    for (size_t i = 0; i < ocv_index_count(lint->index) && rank < INT_MAX; i++) {
+        const struct ocv_entry *other = ocv_index_entry(lint->index, i);
+        if (is_variant(other) && strcmp(other->digest, entry->digest) != 0 &&
+            equal_platform(entry, other) && own_rank(lint, other) < rank)
+            return true;
+    }
+    return false;
+}
+
 void ocv_lint_check_labels(struct ocv_lint *lint)
 {
     size_t n = ocv_index_count(lint->index);
@@ -201,7 +228,8 @@ void ocv_lint_check_labels(struct ocv_lint *lint)
         for (size_t i = 0; i < n; i++) {
             const struct ocv_entry *other = ocv_index_entry(lint->index, i);
             if (!ocv_lint_usable(other) || !ocv_entry_is_default(other) ||
-                strcmp(entry->digest, other->digest) != 0 || !equal_platform(entry, other))
+                strcmp(entry->digest, other->digest) != 0 || !equal_platform(entry, other) ||
+                is_kept_behind(lint, entry))
                 continue;
             ocv_lint_entry_at(lint, OCV_LINT_DEFAULT_IS_VARIANT, k, "/digest",
                               "%s and the default are the same image", entry->label);

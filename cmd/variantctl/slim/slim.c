@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl slim: an index of an image and of what it is without the GPU code that a target does
+ * not need. */
+#include "cmd/variantctl/slim/slim_verb.h"
+
+#include "cmd/common/image/document_cache.h"
+#include "gen/content-rules.h"
+#include "gen/slim-vendors.h"
+#include "lib/base/cleanup.h"
+
+#include <fnmatch.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ORDER BUILD_PRIORITY " :: order :: "
+
+static const struct ocv_option options[] = {
+    {.name = "for",
+     .value = "TARGETS",
+     .help = "a variant each: sm_80,sm_90; sm_80+sm_86 share one",
+     OCV_OPTION_TEXT(struct slim, wanted)},
+    {.name = "to",
+     .value = "REPO:TAG|oci:DIR:TAG",
+     .help = "where the index is written",
+     OCV_OPTION_TEXT(struct slim, to)},
+    {.name = "keep-ptx",
+     .help = "keep PTX beside machine code, too",
+     OCV_OPTION_FLAG(struct slim, keep_ptx)},
+    {.name = "vendor-files",
+     .help = "cut NVIDIA's own libraries, too: its licences do\n"
+             "not let you pass on modified ones, so ask first",
+     OCV_OPTION_FLAG(struct slim, vendor_files)},
+    {.name = "compression",
+     .value = "gzip|zstd",
+     .help = "of layers that change (that of FROM)",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_TEXT(struct slim, compression)},
+    {.group = lint_rows, .offset = offsetof(struct slim, build.options)},
+    {.group = write_rows, .offset = offsetof(struct slim, build.options)},
+    OCV_OPTIONS_END};
+
+static const struct cli_command command = {
+    .usage = "Usage: variantctl slim [OPTIONS] FROM --for TARGETS --to TO\n"
+             "\n"
+             "Make variants of an image that have the CUDA code of one GPU architecture each,\n"
+             "without a rebuild. TO becomes an index: FROM as it is, which is the default; FROM\n"
+             "again as the variant `fat`, for GPUs that no other variant is best for; and one\n"
+             "variant for each target. What is not understood stays as it is.\n",
+    .options = options,
+    .groups = CLI_REGISTRY,
+    .end = "\n"
+           "Examples:\n"
+           "  variantctl slim registry.example/app:1.0 --for sm_80,sm_90 \\\n"
+           "      --to registry.example/app:1.0-slim\n"
+           "  variantctl slim --dry-run --for sm_90 oci:images:app --to oci:images:slim\n"};
+
+static int read_targets(struct slim *s, struct ocv_error *err)
+{
+    const char *end = s->wanted + strlen(s->wanted);
+    for (const char *part = s->wanted; part <= end;) {
+        size_t len = strcspn(part, ","), blanks = strspn(part, " ");
+        size_t n = len > blanks ? len - blanks : 0;
+        while (n && part[blanks + n - 1] == ' ')
+            n--;
+        if (s->n_targets == SLIM_VARIANTS_MAX)
+            return ocv_error_set(err, OCV_ERR_INVALID, "slim: more than %u variants",
+                                 SLIM_VARIANTS_MAX);
+        struct ocv_slim_target *target = &s->targets[s->n_targets++];
+        if (ocv_slim_target_parse(part + blanks, n, target, err) < 0)
+            return ocv_error_prefix(err, "slim: --for");
+        target->keep_ptx = s->keep_ptx;
+        for (size_t i = 0; i + 1 < s->n_targets; i++)
+            if (!memcmp(&s->targets[i], target, sizeof(*target)))
+                return ocv_error_set(err, OCV_ERR_INVALID, "slim: --for: '%.*s' stands twice",
+                                     (int)n, part + blanks);
+        part += len + 1;
+    }
+    return OCV_OK;
+}
+
+/* Does a GPU run machine code of that architecture, and of which number is it? */
+static unsigned runs_real(const char *value, unsigned sm)
+{
+    char *end;
+    unsigned long number = strtoul(value, &end, 10);
+    bool own = *end == 'a';
+    return number <= sm && number / 10 == sm / 10 && (!own || number == sm) ? (unsigned)number : 0;
+}
+
+/* Machine code, whether or not all files have such: a file without any ran there no better before.
+ */
+static bool is_code(const struct ocv_content_target *target)
+{
+    return target->fact == OCV_CONTENT_CUDA_CODE;
+}
+
+static int add_property(struct ocv_buffer *out, struct ocv_error *err, const char *property)
+{
+    return ocv_buffer_printf(out, err, "%s%s", out->len ? ", " : "", property);
+}
+
+/* The property that says for which architecture there is machine code. */
+static const struct content_property *arch_property(void)
+{
+    const struct content_property *it = content_properties;
+    while (it->fact != OCV_CONTENT_CUDA_CODE)
+        it++;
+    return it;
+}
+
+static bool is_arch_property(const char *property)
+{
+    char begin[64];
+    const struct content_property *it = arch_property();
+    int n = snprintf(begin, sizeof(begin), "%s :: %s :: ", it->ns, it->feature);
+    return !strncmp(property, begin, (size_t)n);
+}
+
+static int add_arch(struct ocv_buffer *out, const char *value, struct ocv_error *err)
+{
+    char property[64];
+    const struct content_property *it = arch_property();
+    snprintf(property, sizeof(property), "%s :: %s :: %s%s%s", it->ns, it->feature, it->before,
+             value, it->after);
+    return out->len && strstr(out->data, property) ? OCV_OK : add_property(out, err, property);
+}
+
+/* What the best machine code of FROM is that a GPU runs; 0: there is none. */
+static unsigned best_code(const struct ocv_content_derived *derived, unsigned sm)
+{
+    unsigned best = 0;
+    for (size_t i = 0; i < derived->n_targets; i++) {
+        unsigned number =
+            is_code(&derived->targets[i]) ? runs_real(derived->targets[i].value, sm) : 0;
+        best = number > best ? number : best;
+    }
+    return best;
+}
+
+/* The properties of a variant: FROM's, but of its architectures only what is FROM's best for each
+ * of the targets. So both rank alike there, and everywhere else FROM is no worse. */
+static int describe_variant(const struct ocv_content_derived *derived,
+                            const struct ocv_slim_target *target, struct ocv_buffer *out,
+                            struct ocv_error *err)
+{
+    for (size_t t = 0; t < target->n; t++)
+        for (size_t i = 0; i < derived->n_targets; i++)
+            if (is_code(&derived->targets[i]) &&
+                runs_real(derived->targets[i].value, target->sm[t]) ==
+                    best_code(derived, target->sm[t]))
+                OCV_TRY(add_arch(out, derived->targets[i].value, err));
+    for (size_t i = 0; i < derived->n_properties; i++)
+        if (!is_arch_property(derived->properties[i]))
+            OCV_TRY(add_property(out, err, derived->properties[i]));
+    return OCV_OK;
+}
+
+/* What `fat` is told to be for: what `derive` proposes, and the architectures of which a GPU would
+ * else lose its own code to a slim variant of a lower one. */
+static int describe_fat(struct slim *s, const struct ocv_content_derived *derived,
+                        struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    for (size_t i = 0; i < derived->n_properties; i++)
+        OCV_TRY(add_property(&text, err, derived->properties[i]));
+    for (size_t i = 0; i < derived->n_targets; i++) {
+        unsigned long number = strtoul(derived->targets[i].value, NULL, 10);
+        for (size_t t = 0; t < s->n_targets && is_code(&derived->targets[i]); t++)
+            for (size_t k = 0; k < s->targets[t].n; k++)
+                if (number / 10 == s->targets[t].sm[k] / 10 &&
+                    number > best_code(derived, s->targets[t].sm[k]))
+                    OCV_TRY(add_arch(&text, derived->targets[i].value, err));
+    }
+    return ocv_properties_parse(text.data, text.len, &s->fat, err);
+}
+
+static bool is_vendors(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    name = name ? name + 1 : path;
+    for (size_t i = 0; i < sizeof(slim_vendors) / sizeof(slim_vendors[0]); i++)
+        if (fnmatch(slim_vendors[i].files, name, 0) == 0)
+            return true;
+    return false;
+}
+
+static bool has_cuda_code(const struct ocv_content_file *file)
+{
+    for (size_t i = 0; i < file->facts.n; i++)
+        if (file->facts.list[i].fact == OCV_CONTENT_CUDA_CODE ||
+            file->facts.list[i].fact == OCV_CONTENT_CUDA_PTX)
+            return true;
+    return false;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_listed(const struct slim_list *list, const char *path)
+{
+    return list->n && bsearch(&path, list->paths, list->n, sizeof(*list->paths), compare_texts);
+}
+
+/* The files to cut of each layer: those that the image shows, in the topmost layer that has them.
+ * The texts are those of `whole`. */
+static int list_files(struct slim *s, const struct image *image, const struct manifest_doc *child,
+                      struct ocv_content_report *whole, struct slim_list *lists,
+                      struct ocv_error *err)
+{
+    static const int never = 0;
+    pthread_mutex_t parsing = PTHREAD_MUTEX_INITIALIZER;
+    struct cli *cli = s->build.cli;
+    struct layer_reader reader = {.cli = cli,
+                                  .image = image,
+                                  .stop = cli->interrupted ? cli->interrupted : &never,
+                                  .parsing = &parsing};
+    ocv_auto_free bool *taken = calloc(whole->n_files + 1, sizeof(*taken));
+    int status = taken ? OCV_OK : ocv_error_nomem(err);
+    for (size_t i = ocv_manifest_layer_count(child->manifest); i-- > 0 && status >= 0;) {
+        ocv_auto_content_report struct ocv_content_report report = {0};
+        struct slim_list all = {0};
+        status = layer_read(&reader, ocv_manifest_layer(child->manifest, i), &report, err);
+        all.paths = calloc(report.n_files + 1, sizeof(*all.paths));
+        lists[i].paths = calloc(whole->n_files + 1, sizeof(*lists[i].paths));
+        if (status >= 0 && (!all.paths || !lists[i].paths))
+            status = ocv_error_nomem(err);
+        for (size_t k = 0; k < report.n_files && status >= 0; k++)
+            all.paths[all.n++] = report.files[k].path;
+        if (status >= 0)
+            qsort(all.paths, all.n, sizeof(*all.paths), compare_texts);
+        for (size_t k = 0; k < whole->n_files && status >= 0; k++) {
+            const char *path = whole->files[k].path;
+            if (taken[k] || !is_listed(&all, path))
+                continue;
+            taken[k] = true;
+            if (!has_cuda_code(&whole->files[k]))
+                continue;
+            if (s->vendor_files || !is_vendors(path)) {
+                lists[i].paths[lists[i].n++] = path;
+                continue;
+            }
+            s->n_vendors++;
+            s->vendors_bytes += whole->files[k].size;
+        }
+        if (status >= 0)
+            qsort(lists[i].paths, lists[i].n, sizeof(*lists[i].paths), compare_texts);
+        free(all.paths);
+    }
+    ocv_registry_free(reader.registry);
+    return status;
+}
+
+static int add_variant(struct slim *s, struct slim_variant **out, struct ocv_error *err)
+{
+    *out = ocv_array_grow(&s->variants, s->n_variants);
+    if (!*out)
+        return ocv_error_nomem(err);
+    s->n_variants++;
+    return OCV_OK;
+}
+
+/* An image of FROM: a variant for each target, in the stage, and their items of the index. */
+static int slim_image(struct slim *s, const struct image *image, const struct ocv_descriptor *d,
+                      struct ocv_error *err)
+{
+    struct build *b = &s->build;
+    ocv_auto_child child = {0};
+    ocv_auto_buffer config;
+    struct ocv_content content = {0};
+    ocv_buffer_init(&config, OCV_MANIFEST_MAX);
+    OCV_TRY(child_read(b->cli, image, d, &child, err));
+    OCV_TRY(child_config(b->cli, image, &child, &config, err));
+    size_t n = ocv_manifest_layer_count(child.manifest);
+    ocv_auto_free struct slim_list *lists = calloc(n + 1, sizeof(*lists));
+    int status = lists ? derive_read_content(b->cli, image, &child, &config, NULL, &content, err)
+                       : ocv_error_nomem(err);
+    if (status >= 0)
+        status = list_files(s, image, &child, &content.report, lists, err);
+    for (size_t t = 0; t < s->n_targets && status >= 0; t++) {
+        struct slim_variant *variant;
+        ocv_auto_buffer text;
+        ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+        for (size_t k = 0; k < s->targets[t].n && status >= 0; k++) {
+            if (best_code(&content.derived, s->targets[t].sm[k]))
+                continue;
+            status = ocv_error_set(err, OCV_ERR_DATA, "%s has no machine code for sm_%u",
+                                   image->text, s->targets[t].sm[k]);
+            ocv_error_hint(err, "'variantctl derive %s' says what it has", image->text);
+        }
+        if (status >= 0)
+            status = describe_variant(&content.derived, &s->targets[t], &text, err);
+        if (status >= 0)
+            status = add_variant(s, &variant, err);
+        if (status < 0)
+            break;
+        variant->target = s->targets[t];
+        ocv_slim_target_label(&s->targets[t], variant->label, sizeof(variant->label));
+        variant->n_layers = n;
+        variant->layers = calloc(n + 1, sizeof(*variant->layers));
+        status = variant->layers
+                     ? ocv_properties_parse(text.data, text.len, &variant->properties, err)
+                     : ocv_error_nomem(err);
+        if (status >= 0)
+            status = slim_image_make(s, image, &child, &config, lists, variant, err);
+    }
+    if (status >= 0)
+        status = describe_fat(s, &content.derived, err);
+    for (size_t i = 0; lists && i < n; i++)
+        free(lists[i].paths);
+    ocv_content_free(&content);
+    return status;
+}
+
+/* The stage of this image and these targets: what an interrupted run has left is used. */
+static int open_stage(struct slim *s, const struct image *image, struct ocv_error *err)
+{
+    char key[OCV_DIGEST_MAX], base[4000];
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, 65536);
+    OCV_TRY(ocv_buffer_printf(&text, err, "%s %s %s", image->top.digest, s->wanted, s->to));
+    OCV_TRY(ocv_digest_bytes(text.data, text.len, key, err));
+    s->keeps_stage = digest_cache_directory("slim", base, sizeof(base));
+    if (s->keeps_stage) {
+        snprintf(s->stage_dir, sizeof(s->stage_dir), "%s/stage-%.12s", base, key + 7);
+    } else {
+        const char *tmp = getenv("TMPDIR");
+        snprintf(s->stage_dir, sizeof(s->stage_dir), "%.3000s/variantctl.XXXXXX",
+                 tmp && *tmp ? tmp : "/var/tmp");
+        if (!mkdtemp(s->stage_dir)) {
+            s->stage_dir[0] = '\0';
+            return ocv_error_set(err, OCV_ERR_IO, "cannot make a temporary directory");
+        }
+    }
+    return ocv_layout_open(s->stage_dir, OCV_LAYOUT_CREATE, &s->stage, err);
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+    (void)st;
+    (void)flag;
+    (void)ftw;
+    return remove(path);
+}
+
+/* Items of the index: FROM twice, then each variant, of the stage. */
+static int add_items(struct slim *s, const struct image *image, struct ocv_error *err)
+{
+    struct build *b = &s->build;
+    char from[1024], text[4200];
+    snprintf(from, sizeof(from), "%s", image->text);
+    if (image->reference && !image->reference->digest)
+        snprintf(from, sizeof(from), "%s/%s@%s", image->reference->host,
+                 image->reference->repository, image->top.digest);
+    OCV_TRY(build_item(b, "null", from, NULL, NULL, err));
+    OCV_TRY(build_item(b, SLIM_FAT, from, ocv_steal(&s->fat), NULL, err));
+    for (size_t i = 0; i < s->n_variants; i++) {
+        struct slim_variant *v = &s->variants[i];
+        ocv_auto(ocv_properties) set = NULL;
+        ocv_auto_buffer list;
+        ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+        OCV_TRY(ocv_layout_tag(s->stage, v->label, NULL, &v->descriptor, NULL, err));
+        OCV_TRY(ocv_properties_format(v->properties, &list, err));
+        OCV_TRY(ocv_properties_parse(list.data, list.len, &set, err));
+        snprintf(text, sizeof(text), "oci:%s:%s", s->stage_dir, v->label);
+        OCV_TRY(build_item(b, v->label, text, ocv_steal(&set), NULL, err));
+    }
+    return OCV_OK;
+}
+
+/* Where a slim variant and `fat` rank alike, the slim one is taken: its namespace comes last. */
+static int rank_variants(struct build *b, struct ocv_error *err)
+{
+    OCV_TRY(build_append_priority(b, err));
+    OCV_TRY(ocv_edit_set(b->document, OCV_ANNOTATION_STATIC BUILD_PRIORITY,
+                         "order :: slim, order :: fat", err));
+    for (size_t i = 0; i < b->n_jobs; i++) {
+        ocv_auto(ocv_properties) set = NULL;
+        ocv_auto_buffer text;
+        ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+        const char *label = b->jobs[i].label;
+        if (!label || !b->jobs[i].properties)
+            continue;
+        bool fat =
+            !strncmp(label, SLIM_FAT, strlen(SLIM_FAT)); /* and its entry for older drivers */
+        OCV_TRY(ocv_properties_format(b->jobs[i].properties, &text, err));
+        OCV_TRY(ocv_buffer_printf(&text, err, ", " ORDER "%s", fat ? "fat" : "slim"));
+        OCV_TRY(ocv_properties_parse(text.data, text.len, &set, err));
+        OCV_TRY(ocv_edit_annotate(b->document, label, NULL, NULL, set, err));
+    }
+    return OCV_OK;
+}
+
+static int run_slim(struct slim *s, const char *from, struct ocv_error *err)
+{
+    struct build *b = &s->build;
+    ocv_auto_image image = {0};
+    OCV_TRY(read_targets(s, err));
+    OCV_TRY(cli_load(b->cli, err));
+    OCV_TRY(build_begin(b, s->to, false, err));
+    OCV_TRY(image_open(b->cli, from, &image, err));
+    if (ocv_index_has_variants(image.index)) {
+        bool is_slim = false;
+        for (size_t i = 0; i < ocv_index_count(image.index); i++) {
+            const char *label = ocv_index_entry(image.index, i)->label;
+            is_slim = is_slim || (label && !strcmp(label, SLIM_FAT));
+        }
+        if (is_slim) {
+            printf("%s has slim variants already: there is nothing to do\n", from);
+            return cli_print("", 0, err);
+        }
+        ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s has variants itself", from);
+        ocv_error_hint(err, "name one build of it: REPO@DIGEST, see 'variantctl index show'");
+        return OCV_ERR_UNSUPPORTED;
+    }
+    if (image.kind == OCV_DOCUMENT_INDEX)
+        return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
+                             "%s is an index of several platforms, which is not slimmed yet", from);
+    OCV_TRY(open_stage(s, &image, err));
+    OCV_TRY(slim_image(s, &image, &image.top, err));
+    if (!b->options.quiet && !b->options.json)
+        OCV_TRY(slim_table_print(s, err));
+    b->derive = true;
+    OCV_TRY(add_items(s, &image, err));
+    OCV_TRY(build_read(b, err));
+    OCV_TRY(rank_variants(b, err));
+    OCV_TRY(build_finish(b, err));
+    s->keeps_stage = b->options.dry_run && s->keeps_stage;
+    return OCV_OK;
+}
+
+static void slim_free(struct slim *s)
+{
+    for (size_t i = 0; i < s->n_variants; i++) {
+        for (size_t k = 0; s->variants[i].layers && k < s->variants[i].n_layers; k++)
+            slim_layer_free(&s->variants[i].layers[k]);
+        free(s->variants[i].layers);
+        ocv_properties_free(s->variants[i].properties);
+    }
+    free(s->variants);
+    ocv_properties_free(s->fat);
+    ocv_layout_free(s->stage);
+    build_free(&s->build);
+    if (s->stage_dir[0] && !s->keeps_stage)
+        nftw(s->stage_dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+int cmd_slim(struct cli *cli, int argc, char **argv)
+{
+    struct ocv_error err = {0};
+    struct slim s = {.build = {.cli = cli}};
+    int status, code = cli_read(cli, &command, &s, argc, argv);
+    if (code >= 0)
+        return code;
+    if (cli->n_arguments != 1)
+        status = ocv_error_set(&err, OCV_ERR_INVALID, "slim: give one image");
+    else if (!s.wanted || !s.to)
+        status = ocv_error_set(&err, OCV_ERR_INVALID, "slim: give %s",
+                               s.wanted ? "--to, where the index is written"
+                                        : "--for, the targets: --for sm_80,sm_90");
+    else if (s.compression && strcmp(s.compression, "gzip") != 0 && strcmp(s.compression, "zstd"))
+        status = ocv_error_set(&err, OCV_ERR_INVALID, "slim: --compression is gzip or zstd");
+    else
+        status = run_slim(&s, cli->arguments[0], &err);
+    code = status < 0 ? cli_fail(cli, &err) : 0;
+    slim_free(&s);
+    return code;
+}

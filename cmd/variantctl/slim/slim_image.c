@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The image of a target: FROM's configuration and manifest with the layers that changed. */
+#include "cmd/variantctl/slim/slim_verb.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
+
+#include <string.h>
+
+/* Annotations that speak of the bytes of a compressed layer: eStargz and zstd:chunked. */
+static const char *const byte_annotations[] = {
+    "containerd.io/snapshot/stargz/", "io.containers.estargz.", "io.containers.zstd-chunked.",
+    "io.github.containers.zstd-chunked.", "io.github.containers.zstd-"};
+
+static json_t *member(json_t *parent, const char *key)
+{
+    json_t *object = json_object_get(parent, key);
+    if (!json_is_object(object)) {
+        object = json_object();
+        if (json_object_set_new(parent, key, object) < 0)
+            return NULL;
+    }
+    return object;
+}
+
+static int load(const struct ocv_buffer *bytes, const char *what, json_t **out,
+                struct ocv_error *err)
+{
+    *out =
+        ocv_json_load_any(bytes->data ? bytes->data : "", bytes->len, OCV_JSON_VALUES_MAX, 0, NULL);
+    return json_is_object(*out) ? OCV_OK
+                                : ocv_error_set(err, OCV_ERR_DATA, "%s is not a JSON object", what);
+}
+
+static int store(struct slim *slim, const json_t *root, const char *media_type,
+                 struct ocv_descriptor *out, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_MANIFEST_MAX);
+    *out = (struct ocv_descriptor){0};
+    OCV_TRY(ocv_json_append(root, JSON_COMPACT, &text, err));
+    OCV_TRY(ocv_layout_write_blob(slim->stage, text.data, text.len, out->digest, err));
+    out->size = (int64_t)text.len;
+    snprintf(out->media_type, sizeof(out->media_type), "%s", media_type);
+    return OCV_OK;
+}
+
+static int make_config(struct slim *slim, const struct ocv_buffer *old,
+                       const struct slim_variant *variant, struct ocv_descriptor *out,
+                       struct ocv_error *err)
+{
+    ocv_auto_json *root = NULL;
+    ocv_auto_buffer properties;
+    char text[256];
+    ocv_buffer_init(&properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    OCV_TRY(load(old, "the image's configuration", &root, err));
+    OCV_TRY(ocv_properties_format(variant->properties, &properties, err));
+    OCV_TRY(ocv_buffer_printf(&properties, err, ", " SLIM_ORDER));
+    json_t *labels = member(member(root, "config"), "Labels");
+    json_t *diff_ids = json_object_get(member(root, "rootfs"), "diff_ids");
+    if (!labels || json_array_size(diff_ids) != variant->n_layers)
+        return ocv_error_set(err, OCV_ERR_DATA,
+                             "the image's configuration does not name each of its layers");
+    json_object_set_new(labels, OCV_ANNOTATION_LABEL, json_string(variant->label));
+    json_object_set_new(labels, OCV_ANNOTATION_PROPERTIES, json_string(properties.data));
+    for (size_t i = 0; i < variant->n_layers; i++)
+        if (variant->layers[i].rewritten)
+            json_array_set_new(diff_ids, i, json_string(variant->layers[i].diff_id));
+    json_t *history = json_object_get(root, "history");
+    snprintf(text, sizeof(text), "variantctl slim: %s", variant->label);
+    if (json_is_array(
+            history)) { /* the time is the image's, so that equal input gives equal bytes */
+        json_t *line = json_pack("{s:s, s:b}", "created_by", text, "empty_layer", 1);
+        if (ocv_json_text(root, "created"))
+            json_object_set(line, "created", json_object_get(root, "created"));
+        json_array_append_new(history, line);
+    }
+    return store(slim, root, OCV_MEDIA_TYPE_CONFIG, out, err);
+}
+
+/* Docker's names of what OCI has, too, byte for byte. */
+static void set_oci_type(json_t *descriptor)
+{
+    static const char *const types[][2] = {
+        {"application/vnd.docker.container.image.v1+json", OCV_MEDIA_TYPE_CONFIG},
+        {"application/vnd.docker.image.rootfs.diff.tar", "application/vnd.oci.image.layer.v1.tar"},
+        {"application/vnd.docker.image.rootfs.diff.tar.gzip",
+         "application/vnd.oci.image.layer.v1.tar+gzip"},
+        {"application/vnd.docker.image.rootfs.diff.tar.zstd",
+         "application/vnd.oci.image.layer.v1.tar+zstd"},
+        {"application/vnd.docker.image.rootfs.foreign.diff.tar.gzip",
+         "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip"}};
+    const char *type = ocv_json_text(descriptor, "mediaType");
+    for (size_t i = 0; type && i < sizeof(types) / sizeof(types[0]); i++)
+        if (!strcmp(type, types[i][0])) {
+            json_object_set_new(descriptor, "mediaType", json_string(types[i][1]));
+            return;
+        }
+}
+
+static void set_descriptor(json_t *json, const struct ocv_descriptor *d)
+{
+    json_object_set_new(json, "mediaType", json_string(d->media_type));
+    json_object_set_new(json, "digest", json_string(d->digest));
+    json_object_set_new(json, "size", json_integer((json_int_t)d->size));
+    json_object_del(json, "data");
+    json_object_del(json, "urls");
+}
+
+static void drop_byte_annotations(json_t *layer)
+{
+    json_t *annotations = json_object_get(layer, "annotations");
+    const char *key;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(
+        annotations, next, key,
+        value) for (size_t i = 0; i < sizeof(byte_annotations) / sizeof(byte_annotations[0]);
+                    i++) if (!strncmp(key, byte_annotations[i], strlen(byte_annotations[i])))
+    {
+        json_object_del(annotations, key);
+        break;
+    }
+    if (annotations && json_object_size(annotations) == 0)
+        json_object_del(layer, "annotations");
+}
+
+static int make_manifest(struct slim *slim, const struct image *from,
+                         const struct manifest_doc *child, const struct ocv_descriptor *config,
+                         struct slim_variant *variant, struct ocv_error *err)
+{
+    ocv_auto_json *root = NULL;
+    OCV_TRY(load(&child->body, "the image's manifest", &root, err));
+    json_t *layers = json_object_get(root, "layers");
+    json_object_set_new(root, "mediaType", json_string(OCV_MEDIA_TYPE_MANIFEST));
+    json_t *config_json = member(root, "config");
+    set_descriptor(config_json, config);
+    for (size_t i = 0; i < variant->n_layers; i++) {
+        json_t *layer = json_array_get(layers, i);
+        set_oci_type(layer);
+        variant->before += ocv_manifest_layer(child->manifest, i)->size;
+        variant->after += variant->layers[i].rewritten
+                              ? variant->layers[i].descriptor.size
+                              : ocv_manifest_layer(child->manifest, i)->size;
+        if (!variant->layers[i].rewritten)
+            continue;
+        set_descriptor(layer, &variant->layers[i].descriptor);
+        drop_byte_annotations(layer);
+    }
+    json_t *annotations = member(root, "annotations");
+    if (!annotations)
+        return ocv_error_nomem(err);
+    json_object_set_new(annotations, "org.opencontainers.image.base.digest",
+                        json_string(child->descriptor.digest));
+    if (from->reference)
+        json_object_set_new(annotations, "org.opencontainers.image.base.name",
+                            json_string(from->text));
+    return store(slim, root, OCV_MEDIA_TYPE_MANIFEST, &variant->descriptor, err);
+}
+
+int slim_image_make(struct slim *slim, const struct image *from, const struct manifest_doc *child,
+                    const struct ocv_buffer *config, const struct slim_list *lists,
+                    struct slim_variant *variant, struct ocv_error *err)
+{
+    static const int never = 0;
+    pthread_mutex_t parsing = PTHREAD_MUTEX_INITIALIZER;
+    struct cli *cli = slim->build.cli;
+    struct layer_reader reader = {.cli = cli,
+                                  .image = from,
+                                  .stop = cli->interrupted ? cli->interrupted : &never,
+                                  .parsing = &parsing};
+    struct ocv_descriptor new_config;
+    int status = OCV_OK;
+    for (size_t i = 0; i < variant->n_layers && status >= 0; i++)
+        status = slim_layer_make(slim, &reader, ocv_manifest_layer(child->manifest, i), &lists[i],
+                                 &variant->target, &variant->layers[i], err);
+    ocv_registry_free(reader.registry);
+    OCV_TRY(status);
+    OCV_TRY(make_config(slim, config, variant, &new_config, err));
+    return make_manifest(slim, from, child, &new_config, variant, err);
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One layer for one target. content-scan cuts it, another one compresses it, and this program only
+ * passes bytes: the layer to the first, and what the second writes into the stage. */
+#include "cmd/common/image/document_cache.h"
+#include "cmd/variantctl/slim/slim_verb.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/file.h"
+#include "lib/base/format/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KIND "slim"
+#define VERSION "1" /* of what a layer becomes: another rule for files is another version */
+#define MEMORY_MAX (UINT64_C(64) << 20)
+#define RESULT_MAX ((size_t)64 << 20)
+#define CHUNK ((size_t)256 << 10)
+#define SHA256_NONE "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+
+void slim_layer_free(struct slim_layer *layer)
+{
+    json_decref(layer->files);
+    layer->files = NULL;
+}
+
+/* How the layer is compressed: "gzip", "zstd", or "" for not at all. */
+static const char *compression_of(const struct slim *slim, const struct ocv_descriptor *layer)
+{
+    const char *type = layer->media_type;
+    size_t len = strlen(type);
+    if (slim->compression)
+        return slim->compression;
+    if (len > 5 && (!strcmp(type + len - 5, "+zstd") || !strcmp(type + len - 5, ".zstd")))
+        return "zstd";
+    return len > 5 && (!strcmp(type + len - 5, "+gzip") || !strcmp(type + len - 5, ".gzip"))
+               ? "gzip"
+               : "";
+}
+
+static void target_text(const struct ocv_slim_target *target, char *out, size_t size)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < target->n && at < size; i++)
+        at += (size_t)snprintf(out + at, size - at, "%ssm_%u", i ? "+" : "", target->sm[i]);
+}
+
+/* What the result depends on, as a digest: the name under which it is remembered. */
+static int result_key(const struct slim *slim, const struct ocv_descriptor *layer,
+                      const struct slim_list *list, const struct ocv_slim_target *target,
+                      char key[OCV_DIGEST_MAX], struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    char name[256];
+    ocv_buffer_init(&text, RESULT_MAX);
+    target_text(target, name, sizeof(name));
+    OCV_TRY(ocv_buffer_printf(&text, err, VERSION " %s %s %s%s", layer->digest, name,
+                              compression_of(slim, layer), slim->keep_ptx ? " ptx" : ""));
+    for (size_t i = 0; i < list->n; i++)
+        OCV_TRY(ocv_buffer_append(&text, list->paths[i], strlen(list->paths[i]) + 1, err));
+    return ocv_digest_bytes(text.data, text.len, key, err);
+}
+
+/* Has whoever needs it the blob? */
+static bool blob_is_there(struct slim *slim, const struct ocv_descriptor *d)
+{
+    const struct place *to = &slim->build.to;
+    if (ocv_layout_has_blob(slim->stage, d->digest, d->size))
+        return true;
+    if (to->reference)
+        return ocv_registry_has_blob(slim->build.cli->registry, to->reference, d->digest, d->size,
+                                     NULL) == 1;
+    return to->layout && ocv_layout_has_blob(to->layout, d->digest, d->size);
+}
+
+/* A result that was remembered; false: none, or one whose layer is gone. */
+static bool recall_result(struct slim *slim, const char *key, struct slim_layer *out)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, RESULT_MAX);
+    if (!digest_cache_read(KIND, key, &text))
+        return false;
+    ocv_auto_json *root =
+        ocv_json_load_any(text.data, text.len, OCV_JSON_VALUES_MAX, JSON_REJECT_DUPLICATES, NULL);
+    const char *digest = ocv_json_text(root, "digest"), *diff_id = ocv_json_text(root, "diffId"),
+               *type = ocv_json_text(root, "mediaType");
+    json_t *files = json_object_get(root, "files");
+    if (!json_is_array(files))
+        return false;
+    *out = (struct slim_layer){0};
+    if (digest) {
+        if (!ocv_digest_known(digest) || !diff_id || !ocv_digest_known(diff_id) || !type ||
+            strlen(type) >= sizeof(out->descriptor.media_type))
+            return false;
+        out->rewritten = true;
+        out->descriptor.size = json_integer_value(json_object_get(root, "size"));
+        snprintf(out->descriptor.digest, OCV_DIGEST_MAX, "%s", digest);
+        snprintf(out->descriptor.media_type, sizeof(out->descriptor.media_type), "%s", type);
+        snprintf(out->diff_id, OCV_DIGEST_MAX, "%s", diff_id);
+        if (!blob_is_there(slim, &out->descriptor))
+            return false;
+    }
+    out->files = json_incref(files);
+    return true;
+}
+
+static void remember_result(const char *key, const struct slim_layer *layer)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, RESULT_MAX);
+    ocv_auto_json *root = json_pack("{s:O}", "files", layer->files);
+    if (root && layer->rewritten) {
+        json_object_set_new(root, "digest", json_string(layer->descriptor.digest));
+        json_object_set_new(root, "size", json_integer((json_int_t)layer->descriptor.size));
+        json_object_set_new(root, "mediaType", json_string(layer->descriptor.media_type));
+        json_object_set_new(root, "diffId", json_string(layer->diff_id));
+    }
+    if (root && ocv_json_append(root, JSON_COMPACT, &text, NULL) >= 0)
+        digest_cache_write(KIND, key, &text);
+}
+
+/* Takes what the last program writes: into a file, with its digest. */
+struct collector {
+    int in, out;
+    int64_t size;
+    char digest[OCV_DIGEST_MAX];
+    struct ocv_error error;
+};
+
+static void *collect(void *data)
+{
+    struct collector *c = data;
+    ocv_auto(ocv_hasher) hasher = NULL;
+    ocv_auto_free char *chunk = malloc(CHUNK);
+    int status =
+        chunk ? ocv_hasher_new(SHA256_NONE, &hasher, &c->error) : ocv_error_nomem(&c->error);
+    for (;;) {
+        char drain[512]; /* after a failure, so that nobody waits for this end */
+        ssize_t n = status >= 0 ? read(c->in, chunk, CHUNK) : read(c->in, drain, sizeof(drain));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        if (status >= 0)
+            status = ocv_hasher_update(hasher, chunk, (size_t)n, &c->error);
+        if (status >= 0 && !ocv_fd_write(c->out, chunk, (size_t)n))
+            status =
+                ocv_error_set(&c->error, OCV_ERR_IO, "a file of the stage: %s", strerror(errno));
+        c->size += n;
+    }
+    if (status >= 0)
+        status = ocv_hasher_final(hasher, c->digest, &c->error);
+    return NULL;
+}
+
+/* "BYTES\n" and the paths, each ended by NUL. */
+static bool send_list(struct scanner *scanner, const struct slim_list *list)
+{
+    char head[32];
+    size_t bytes = 0;
+    for (size_t i = 0; i < list->n; i++)
+        bytes += strlen(list->paths[i]) + 1;
+    int n = snprintf(head, sizeof(head), "%zu\n", bytes);
+    bool sent = scanner_write(scanner, head, (size_t)n);
+    for (size_t i = 0; i < list->n && sent; i++)
+        sent = scanner_write(scanner, list->paths[i], strlen(list->paths[i]) + 1);
+    return sent;
+}
+
+/* What content-scan said of each file: a line of JSON each. */
+static int parse_lines(const struct ocv_buffer *text, json_t **out, struct ocv_error *err)
+{
+    *out = json_array();
+    for (size_t at = 0; *out && at < text->len;) {
+        const char *line = text->data + at, *end = memchr(line, '\n', text->len - at);
+        size_t len = end ? (size_t)(end - line) : text->len - at;
+        json_t *file =
+            ocv_json_load_any(line, len, OCV_JSON_VALUES_MAX, JSON_REJECT_DUPLICATES, NULL);
+        if (!ocv_json_text(file, "path") || !ocv_json_text(file, "outcome")) {
+            json_decref(file);
+            return ocv_error_set(err, OCV_ERR_DATA, "content-scan: an answer that is not its own");
+        }
+        json_array_append_new(*out, file);
+        at += len + 1;
+    }
+    return *out ? OCV_OK : ocv_error_nomem(err);
+}
+
+/* The programs of one layer, and the ends of their pipes that are still open here. */
+struct work {
+    struct scanner cutter, compressor;
+    int between[2], end[2], file;
+    char path[4200];
+};
+
+static void end_work(struct work *w)
+{
+    scanner_drop(&w->cutter);
+    scanner_drop(&w->compressor);
+    for (size_t i = 0; i < 2; i++) {
+        ocv_fd_close(&w->between[i]);
+        ocv_fd_close(&w->end[i]);
+    }
+    if (w->path[0])
+        unlink(w->path);
+    ocv_fd_close(&w->file);
+}
+
+static void close_end(int *fd)
+{
+    ocv_fd_close(fd);
+    *fd = -1;
+}
+
+static int start_work(struct slim *slim, struct work *w, const struct ocv_descriptor *layer,
+                      const struct ocv_slim_target *target, struct ocv_error *err)
+{
+    char name[256];
+    const char *method = compression_of(slim, layer);
+    target_text(target, name, sizeof(name));
+    int n = snprintf(w->path, sizeof(w->path), "%s/layer.XXXXXX", slim->stage_dir);
+    if (n < 0 || (size_t)n >= sizeof(w->path) || (w->file = mkostemp(w->path, O_CLOEXEC)) < 0) {
+        w->path[0] = '\0';
+        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", slim->stage_dir, strerror(errno));
+    }
+    if (pipe2(w->end, O_CLOEXEC) < 0 || (*method && pipe2(w->between, O_CLOEXEC) < 0))
+        return ocv_error_set(err, OCV_ERR_IO, "a pipe: %s", strerror(errno));
+    if (*method) {
+        const struct scanner_job job = {.arguments = {"--compress", method},
+                                        .in = w->between[0],
+                                        .out = w->end[1],
+                                        .size = layer->size > 0 ? 16 * layer->size : -1,
+                                        .memory = MEMORY_MAX};
+        OCV_TRY(scanner_start(slim->build.cli, &job, &w->compressor, err));
+    }
+    const struct scanner_job job = {
+        .arguments = {"--slim", name, slim->stage_dir, slim->keep_ptx ? "--keep-ptx" : NULL},
+        .fed = true,
+        .out = *method ? w->between[1] : w->end[1],
+        .size = layer->size > 0 ? layer->size : -1,
+        .memory = MEMORY_MAX};
+    OCV_TRY(scanner_start(slim->build.cli, &job, &w->cutter, err));
+    /* of these ends only the programs have a copy now, so that each sees when the other ends */
+    close_end(&w->between[0]);
+    close_end(&w->between[1]);
+    close_end(&w->end[1]);
+    return OCV_OK;
+}
+
+/* Put the file into the stage, under its digest. */
+static int store_blob(const struct slim *slim, struct work *w, const char *digest,
+                      struct ocv_error *err)
+{
+    char path[4400];
+    snprintf(path, sizeof(path), "%s/blobs", slim->stage_dir);
+    mkdir(path, 0700);
+    snprintf(path, sizeof(path), "%s/blobs/sha256", slim->stage_dir);
+    mkdir(path, 0700);
+    snprintf(path, sizeof(path), "%s/blobs/sha256/%s", slim->stage_dir, digest + strlen("sha256:"));
+    if (fsync(w->file) < 0 || rename(w->path, path) < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+    w->path[0] = '\0';
+    return OCV_OK;
+}
+
+static int cut_layer(struct slim *slim, struct layer_reader *reader,
+                     const struct ocv_descriptor *layer, const struct slim_list *list,
+                     const struct ocv_slim_target *target, struct slim_layer *out,
+                     struct ocv_error *err)
+{
+    __attribute__((cleanup(end_work))) struct work w = {
+        .cutter = {.in = -1, .out = -1, .errors = -1},
+        .compressor = {.in = -1, .out = -1, .errors = -1},
+        .between = {-1, -1},
+        .end = {-1, -1},
+        .file = -1};
+    ocv_auto_buffer report, diff_id;
+    pthread_t thread;
+    bool refused = false;
+    ocv_buffer_init(&report, RESULT_MAX);
+    ocv_buffer_init(&diff_id, OCV_DIGEST_MAX);
+    OCV_TRY(start_work(slim, &w, layer, target, err));
+    struct collector collector = {.in = w.end[0], .out = w.file};
+    if (pthread_create(&thread, NULL, collect, &collector) != 0)
+        return ocv_error_set(err, OCV_ERR_IO, "cannot start a thread");
+    int status = OCV_OK;
+    refused = !send_list(&w.cutter, list);
+    if (!refused)
+        status = layer_feed(reader, layer, &w.cutter, &refused, err);
+    if (status >= 0 || refused) {
+        int finished = scanner_finish(&w.cutter, NULL, &report, err);
+        status = finished < 0 ? finished : status;
+    }
+    scanner_drop(&w.cutter); /* its end of the pipe */
+    if (status < 0)
+        scanner_drop(&w.compressor);
+    pthread_join(thread, NULL);
+    OCV_TRY(status);
+    if (collector.error.status < 0) {
+        *err = collector.error;
+        return err->status;
+    }
+    const char *method = compression_of(slim, layer);
+    if (*method)
+        OCV_TRY(scanner_finish(&w.compressor, NULL, &diff_id, err));
+    else
+        OCV_TRY(ocv_buffer_printf(&diff_id, err, "%s\n", collector.digest));
+    OCV_TRY(parse_lines(&report, &out->files, err));
+    for (size_t i = 0; i < json_array_size(out->files); i++) {
+        const char *outcome = ocv_json_text(json_array_get(out->files, i), "outcome");
+        out->rewritten = out->rewritten || !strcmp(outcome, ocv_slim_outcome_name(OCV_SLIM_CUT)) ||
+                         !strcmp(outcome, ocv_slim_outcome_name(OCV_SLIM_ZEROED));
+    }
+    if (!out->rewritten)
+        return OCV_OK;
+    snprintf(out->diff_id, sizeof(out->diff_id), "%.*s", (int)strcspn(diff_id.data, "\n"),
+             diff_id.data);
+    if (!ocv_digest_known(out->diff_id))
+        return ocv_error_set(err, OCV_ERR_DATA, "content-scan: an answer that is not its own");
+    snprintf(out->descriptor.media_type, sizeof(out->descriptor.media_type),
+             "application/vnd.oci.image.layer.v1.tar%s%s", *method ? "+" : "", method);
+    memcpy(out->descriptor.digest, collector.digest, OCV_DIGEST_MAX);
+    out->descriptor.size = collector.size;
+    return store_blob(slim, &w, collector.digest, err);
+}
+
+int slim_layer_make(struct slim *slim, struct layer_reader *reader,
+                    const struct ocv_descriptor *layer, const struct slim_list *list,
+                    const struct ocv_slim_target *target, struct slim_layer *out,
+                    struct ocv_error *err)
+{
+    char key[OCV_DIGEST_MAX];
+    *out = (struct slim_layer){0};
+    if (!list->n)
+        return OCV_OK;
+    OCV_TRY(result_key(slim, layer, list, target, key, err));
+    if (recall_result(slim, key, out))
+        return OCV_OK;
+    *out = (struct slim_layer){0};
+    int status = cut_layer(slim, reader, layer, list, target, out, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "layer %s", layer->digest);
+    remember_result(key, out);
+    return OCV_OK;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What slim did, for people. */
+#include "cmd/variantctl/slim/slim_verb.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TABLE_MAX ((size_t)16 << 20)
+#define FILES_SHOWN 12u /* of each variant, the largest */
+
+static int64_t number(const json_t *file, const char *key)
+{
+    return json_integer_value(json_object_get(file, key));
+}
+
+static int compare_files(const void *a, const void *b)
+{
+    const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
+    int64_t p = number(x, "before"), q = number(y, "before");
+    return p != q ? (p < q) - (p > q) : strcmp(ocv_json_text(x, "path"), ocv_json_text(y, "path"));
+}
+
+static int print_variant(const struct slim_variant *v, struct ocv_buffer *out,
+                         struct ocv_error *err)
+{
+    char a[FORMAT_NUMBER_MAX], b[FORMAT_NUMBER_MAX], c[FORMAT_NUMBER_MAX], d[FORMAT_NUMBER_MAX];
+    int64_t before = 0, after = 0;
+    size_t n = 0, shown = 0;
+    for (size_t i = 0; i < v->n_layers; i++)
+        n += json_array_size(v->layers[i].files);
+    ocv_auto_free json_t **files = calloc(n + 1, sizeof(*files));
+    if (!files)
+        return ocv_error_nomem(err);
+    n = 0;
+    for (size_t i = 0; i < v->n_layers; i++)
+        for (size_t k = 0; k < json_array_size(v->layers[i].files); k++) {
+            files[n] = json_array_get(v->layers[i].files, k);
+            before += number(files[n], "before");
+            after += number(files[n++], "after");
+        }
+    qsort(files, n, sizeof(*files), compare_files);
+    OCV_TRY(ocv_buffer_printf(out, err,
+                              "%s: pull %s instead of %s; its libraries %s instead of %s\n",
+                              v->label, format_bytes(v->after, a), format_bytes(v->before, b),
+                              format_bytes(after, c), format_bytes(before, d)));
+    for (size_t i = 0; i < n; i++) {
+        const char *why = ocv_json_text(files[i], "why"),
+                   *outcome = ocv_json_text(files[i], "outcome");
+        bool plain = !strcmp(outcome, ocv_slim_outcome_name(OCV_SLIM_CUT));
+        if (shown == FILES_SHOWN) {
+            OCV_TRY(ocv_buffer_printf(out, err, "  and %zu files more\n", n - i));
+            break;
+        }
+        shown++;
+        OCV_TRY(ocv_buffer_printf(
+            out, err, "  %10s  %10s  %s", format_bytes(number(files[i], "before"), a),
+            format_bytes(number(files[i], "after"), b), ocv_json_text(files[i], "path")));
+        if (!plain)
+            OCV_TRY(ocv_buffer_printf(out, err, "  (%s%s%s)", outcome, why ? ": " : "",
+                                      why ? why : ""));
+        if (plain && number(files[i], "byPtx"))
+            OCV_TRY(ocv_buffer_printf(out, err, "  (PTX in %lld of %lld parts)",
+                                      (long long)number(files[i], "byPtx"),
+                                      (long long)number(files[i], "regions")));
+        OCV_TRY(ocv_buffer_printf(out, err, "\n"));
+    }
+    return OCV_OK;
+}
+
+int slim_table_print(const struct slim *slim, struct ocv_error *err)
+{
+    ocv_auto_buffer out;
+    ocv_buffer_init(&out, TABLE_MAX);
+    for (size_t i = 0; i < slim->n_variants; i++)
+        OCV_TRY(print_variant(&slim->variants[i], &out, err));
+    if (slim->n_vendors) {
+        char bytes[FORMAT_NUMBER_MAX];
+        OCV_TRY(ocv_buffer_printf(&out, err,
+                                  "left as they are, by their licence: %zu file%s with %s "
+                                  "(--vendor-files, where you have the right)\n",
+                                  slim->n_vendors, slim->n_vendors == 1 ? "" : "s",
+                                  format_bytes(slim->vendors_bytes, bytes)));
+    }
+    return cli_print(out.data, out.len, err);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `variantctl slim`: variants of an image for single targets, made from it.
+ *
+ * Each target's image is written into a layout of this user first, the stage. Then an index is made
+ * of the original and of these, as `index create` makes it. */
+#ifndef OCV_SLIM_VERB_H
+#define OCV_SLIM_VERB_H
+
+#include "cmd/variantctl/derive/derive_verb.h"
+#include "cmd/variantctl/index/index_verbs.h"
+#include "lib/internal/slim/slim.h"
+
+#define SLIM_VARIANTS_MAX 64u
+#define SLIM_FAT "fat" /* the label of the original, with properties */
+#define SLIM_ORDER BUILD_PRIORITY " :: order :: slim"
+
+/** What becomes of a layer for a target. */
+struct slim_layer {
+    struct ocv_descriptor descriptor; /**< of the new one */
+    char diff_id[OCV_DIGEST_MAX];
+    bool rewritten; /**< else the original stays */
+    json_t *files;  /**< what became of each file: an array of what content-scan said */
+};
+
+/** One variant of one image of FROM. */
+struct slim_variant {
+    struct ocv_slim_target target;
+    char label[OCV_SLIM_LABEL_MAX];
+    const char *platform;              /**< "linux/amd64" */
+    struct ocv_properties *properties; /**< of its devices */
+    struct slim_layer *layers;         /**< as many as the image has */
+    size_t n_layers;
+    struct ocv_descriptor descriptor; /**< of its manifest in the stage */
+    int64_t before, after;            /**< bytes that are pulled */
+};
+
+struct slim {
+    struct build build; /**< first: its options are the verb's */
+    const char *wanted, *to, *compression;
+    bool keep_ptx, vendor_files;
+    struct ocv_slim_target targets[SLIM_VARIANTS_MAX];
+    size_t n_targets;
+    struct slim_variant *variants;
+    size_t n_variants;
+    struct ocv_properties *fat; /**< of the original */
+    size_t n_vendors;           /**< files that may not be changed */
+    int64_t vendors_bytes;
+    char stage_dir[4096];
+    bool keeps_stage; /**< what is in it is needed when the command is run again */
+    struct ocv_layout *stage;
+    struct progress *progress;
+};
+
+/** Files of a layer, and what each has been read to be. */
+struct slim_list {
+    const char **paths; /**< sorted; borrowed from reports */
+    size_t n;
+};
+
+/** Make the layer for a target, or find it: in the stage, at the target, or as one that is not
+ *  changed. */
+int slim_layer_make(struct slim *slim, struct layer_reader *reader,
+                    const struct ocv_descriptor *layer, const struct slim_list *list,
+                    const struct ocv_slim_target *target, struct slim_layer *out,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
+void slim_layer_free(struct slim_layer *layer);
+
+/** Make the image of a target and write it into the stage. `variant` has its target, its label and
+ *  its properties. */
+int slim_image_make(struct slim *slim, const struct image *from, const struct manifest_doc *child,
+                    const struct ocv_buffer *config, const struct slim_list *lists,
+                    struct slim_variant *variant, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** Print what was cut and what was left, for each variant. */
+int slim_table_print(const struct slim *slim, struct ocv_error *err) OCV_WARN_UNUSED;
+
+#endif

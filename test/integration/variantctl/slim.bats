@@ -1,0 +1,167 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# variantctl slim: variants of an image that nobody has built. test/tools/library/gpu_library.c is what a linker makes of
+# device code for sm_52 to sm_120; slim.py reads what became of it.
+
+load ../harness
+
+SITE=usr/lib/python3/site-packages
+LIBRARY=$SITE/gpu/lib/libgpu.so
+
+setup_file()
+{
+    require docker-registry skopeo zstd
+    state_start
+    start_registry
+    export R=$REGISTRY PROFILES=$OCV_TOP/plugins/profiles
+}
+
+setup()
+{
+    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache L=$BATS_TEST_TMPDIR/images
+    mkdir -p "$XDG_CACHE_HOME" "$L"
+}
+
+slim_py()
+{
+    python3 "$OCV_TOP/test/integration/slim.py" "$@"
+}
+
+# make TAG [COMPRESSION [LIBRARY]]: an image; its digest
+make()
+{
+    slim_py make "$L" "$1" "${2:-gzip}" "$OCV_BUILD/test/tools/${3:-gpu_library}"
+}
+
+# chosen IMAGE PROFILE: the label that such a machine gets, or "default"
+chosen()
+{
+    "$VARIANTCTL" resolve --profile "$PROFILES/$2.json" "$1" | jq -r '.selected.label // "default"'
+}
+
+# entry IMAGE LABEL: the digest of that variant
+entry()
+{
+    "$VARIANTCTL" index show --format json "$1" | jq -er --arg l "$2" \
+        '.manifests[] | select(.annotations["dev.ocivariant.label"] == $l).digest'
+}
+
+# code FILE: architectures of the machine code in it
+code()
+{
+    "$VARIANTCTL" derive --json "$1" | jq -r '[.images[0].targets[] | select(.fact == "cuda-code").target] | join(" ")'
+}
+
+@test "slim: each GPU gets the code of its own number, and all others the image as it was" {
+    original=$(make app)
+    run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:app" --for sm_80 --to "oci:$L:slim"
+    [[ $output == *"sm80: pull "*" instead of "*"$LIBRARY"* ]]
+    [[ $output == *"$LIBRARY"* ]]
+    [ "$(entry "oci:$L:slim" fat)" = "$original" ]
+    [ "$("$VARIANTCTL" index show --format json "oci:$L:slim" | jq -r '.manifests[0].digest')" = "$original" ]
+    while read -r profile label; do
+        [ "$(chosen "oci:$L:slim" "$profile")" = "$label" ] || {
+            echo "$profile gets $(chosen "oci:$L:slim" "$profile") and not $label"
+            return 1
+        }
+    done <<'TABLE'
+a100 sm80
+a10 fat
+rtx4090 fat
+h100 fat
+laptop default
+mi300x default
+TABLE
+}
+
+@test "slim: what is not cut is as it was, byte for byte, whatever the layers are compressed with" {
+    for how in gzip zstd none; do
+        original=$(make "$how" "$how")
+        run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:$how" --for sm_80,sm_90+sm_120 --to "oci:$L:slim-$how"
+        for label in sm80 sm90_sm120; do
+            run -0 slim_py compare "$L" "$original" "$(entry "oci:$L:slim-$how" "$label")" "$LIBRARY"
+        done
+    done
+    slim_py cat "$L" "$(entry "oci:$L:slim-gzip" sm80)" "$LIBRARY" >"$BATS_TEST_TMPDIR/lib.so"
+    [ "$(code "$BATS_TEST_TMPDIR/lib.so")" = "sm_80 sm_90a" ] # of a part without code for 8.0 the smallest stays
+    # a program that uses it
+    run -0 python3 -c "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).gpu_answer(41))" "$BATS_TEST_TMPDIR/lib.so"
+    [ "$output" = 42 ]
+}
+
+@test "slim: the same input gives the same digests, and a second run says that nothing changed" {
+    make app
+    run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:app" --for sm_80,sm_90 --to "oci:$L:one"
+    first=$(entry "oci:$L:one" sm80)
+    run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:app" --for sm_80,sm_90 --to "oci:$L:one"
+    [[ $output == *"(4 entries; unchanged)"* ]]
+    XDG_CACHE_HOME=$BATS_TEST_TMPDIR/other run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:app" --for sm_80,sm_90 --to "oci:$BATS_TEST_TMPDIR/other-images:one"
+    [ "$(entry "oci:$BATS_TEST_TMPDIR/other-images:one" sm80)" = "$first" ]
+    # of what it made itself there is nothing to do
+    run -0 "$VARIANTCTL" slim "oci:$L:one" --for sm_80 --to "oci:$L:two"
+    [ "$output" = "oci:$L:one has slim variants already: there is nothing to do" ]
+    run -1 "$VARIANTCTL" index show "oci:$L:two"
+    # and no layer is left behind
+    [ -z "$(find "$XDG_CACHE_HOME" -name 'stage-*')" ]
+}
+
+@test "slim: from one repository to another, where layers that stay are mounted" {
+    make app
+    push_layout "$L:app" "$R/fat/app:1.0"
+    run -0 --separate-stderr "$VARIANTCTL" slim --insecure "$R" "$R/fat/app:1.0" --for sm_80 --to "$R/slim/app:1.0"
+    [[ $output == *" mounted, "* ]]
+    [[ $output == *"sign it with everything in it: cosign sign --recursive $R/slim/app@sha256:"* ]]
+    mkdir "$BATS_TEST_TMPDIR/pulled"
+    run -0 --separate-stderr "$VPULL" --insecure "$R" --profile "$PROFILES/a100.json" --to "oci:$BATS_TEST_TMPDIR/pulled" "$R/slim/app:1.0"
+    slim_py cat "$BATS_TEST_TMPDIR/pulled" "$(jq -r '.manifests[0].digest' "$BATS_TEST_TMPDIR/pulled/index.json")" "$LIBRARY" >"$BATS_TEST_TMPDIR/lib.so"
+    [ "$(code "$BATS_TEST_TMPDIR/lib.so")" = "sm_80 sm_90a" ]
+    # engines that know nothing of variants get the image as it was
+    run -0 skopeo inspect --tls-verify=false --override-arch amd64 --override-os linux --format '{{.Digest}}' "docker://$R/slim/app:1.0"
+    run -0 skopeo copy --quiet --tls-verify=false --src-tls-verify=false --insecure-policy --override-arch amd64 --override-os linux \
+        "docker://$R/slim/app:1.0" "oci:$BATS_TEST_TMPDIR/plain:x"
+    [ "$(jq -r '.manifests[0].digest' "$BATS_TEST_TMPDIR/plain/index.json")" = "$(jq -r '.manifests[0].digest' "$L/index.json")" ]
+}
+
+@test "slim: libraries that may not be changed stay, unless it is said that one may" {
+    original=$(make app)
+    run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:app" --for sm_80 --to "oci:$L:kept"
+    cmp <(slim_py cat "$L" "$original" $SITE/nvidia/cublas/lib/libcublas.so.12) \
+        <(slim_py cat "$L" "$(entry "oci:$L:kept" sm80)" $SITE/nvidia/cublas/lib/libcublas.so.12)
+    [[ $output == *"left as they are, by their licence: 1 file"* ]]
+    run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:app" --for sm_80 --vendor-files --to "oci:$L:all"
+    run -0 slim_py compare "$L" "$original" "$(entry "oci:$L:all" sm80)" "$LIBRARY" $SITE/nvidia/cublas/lib/libcublas.so.12
+}
+
+@test "slim: a library that is not understood stays, and the table says why" {
+    make app gzip gpu_library_stray
+    run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:app" --for sm_80 --to "oci:$L:slim"
+    [[ $output == *"$LIBRARY  (left alone: something leads to its device code that is no wrapper of a fat binary)"* ]]
+}
+
+@test "slim: lint has nothing to say of the index" {
+    make app
+    run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:app" --for sm_80,sm_90 --to "oci:$L:slim"
+    run -0 "$VARIANTCTL" lint --deep "oci:$L:slim"
+    [[ $output != *OCV126* ]]
+    [[ $output != *OCV405* ]]
+}
+
+@test "slim: what cannot be done is said, with the right exit code" {
+    make app
+    for try in '--for sm_80|slim: give --to, where the index is written' '--to oci:x:y|slim: give --for, the targets: --for sm_80,sm_90' \
+        "--for ampere --to oci:x:y|slim: --for: 'ampere' is no target" '--for sm_80, --to oci:x:y|'"slim: --for: '' is no target" \
+        "--for sm_80,sm_80 --to oci:x:y|slim: --for: 'sm_80' stands twice" '--for sm_80 --compression xz --to oci:x:y|slim: --compression is gzip or zstd'; do
+        read -ra arguments <<<"${try%%|*}"
+        run -2 "$VARIANTCTL" slim "oci:$L:app" "${arguments[@]}"
+        [[ $output == *"${try#*|}"* ]]
+    done
+    run -4 "$VARIANTCTL" slim "oci:$L:app" --for sm_35 --to "oci:$L:slim"
+    [[ $output == *"oci:$L:app has no machine code for sm_35"$'\n'"hint: 'variantctl derive oci:$L:app' says what it has"* ]]
+    run -1 "$VARIANTCTL" index show "oci:$L:slim"
+    run -1 "$VARIANTCTL" slim "oci:$L:missing" --for sm_80 --to "oci:$L:slim"
+    # a layer whose bytes are other than its digest says
+    layer=$(jq -r '.layers[1].digest[7:]' "$L/blobs/sha256/$(jq -r '.manifests[0].digest[7:]' "$L/index.json")")
+    printf 'BAD!' | dd of="$L/blobs/sha256/$layer" bs=1 seek=100 conv=notrunc status=none
+    run -4 "$VARIANTCTL" slim "oci:$L:app" --for sm_80 --to "oci:$L:slim"
+    run -1 "$VARIANTCTL" index show "oci:$L:slim"
+}
