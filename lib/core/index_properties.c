@@ -110,41 +110,6 @@ int ocv_index_intern(struct ocv_index *index, struct ocv_properties *const *sets
     return OCV_OK;
 }
 
-static bool namespace_listed(const struct ocv_index *index, const char *ns, size_t len)
-{
-    for (size_t i = 0; i < index->n_namespaces; i++)
-        if (strlen(index->namespaces[i]) == len && !memcmp(index->namespaces[i], ns, len))
-            return true;
-    return false;
-}
-
-static int declared_namespaces(struct ocv_index *index, const char *text, struct ocv_error *err)
-{
-    struct ocv_span rest = ocv_span_trim((struct ocv_span){text, strlen(text)}), piece;
-    index->namespaces = ocv_arena_alloc(&index->arena, NAMESPACES_MAX, sizeof(char *));
-    if (!index->namespaces)
-        return ocv_error_nomem(err);
-    while (rest.len && ocv_span_split(&rest, ',', &piece)) {
-        int shown = (int)(piece.len > 60 ? 60 : piece.len);
-        if (!ocv_property_name_valid(piece.data, piece.len))
-            OCV_TRY(ocv_index_warn(index, err, "%s: '%.*s' is not a namespace, ignored",
-                                   OCV_ANNOTATION_NAMESPACES, shown, piece.data));
-        else if (namespace_listed(index, piece.data, piece.len))
-            OCV_TRY(ocv_index_warn(index, err, "%s: '%.*s' is listed twice",
-                                   OCV_ANNOTATION_NAMESPACES, shown, piece.data));
-        else if (index->n_namespaces == NAMESPACES_MAX)
-            return ocv_error_set(err, OCV_ERR_DATA, "index: %s has more than %u names",
-                                 OCV_ANNOTATION_NAMESPACES, NAMESPACES_MAX);
-        else {
-            char *copy = ocv_arena_copy(&index->arena, piece.data, piece.len);
-            if (!copy)
-                return ocv_error_nomem(err);
-            index->namespaces[index->n_namespaces++] = copy;
-        }
-    }
-    return OCV_OK;
-}
-
 static bool add_static_value(struct ocv_index *index, struct ocv_namespace *ns,
                              const struct ocv_span parts[2], size_t max_values)
 {
@@ -231,24 +196,44 @@ int ocv_index_read_annotations(struct ocv_index *index, const json_t *annotation
 {
     const json_t *list = json_object_get(annotations, OCV_ANNOTATION_NAMESPACES);
     index->declared = list != NULL;
-    if (!list) {
-        /* Absent list: namespaces in use by their turn, and in lexical order. Sorted ids give that.
-         */
-        index->namespaces = ocv_arena_alloc(&index->arena, index->n_properties + 1, sizeof(char *));
-        if (!index->namespaces)
-            return ocv_error_nomem(err);
-        for (unsigned turn = 0; turn < OCV_VOCABULARY_TURNS; turn++) {
-            const char *last = NULL;
-            for (size_t i = 0; i < index->n_properties; i++) {
-                const char *ns = index->properties[i].ns;
-                if (ns != last && ocv_vocabulary_turn(ns) == turn)
-                    index->namespaces[index->n_namespaces++] = ns;
-                last = ns;
-            }
+    index->namespaces = ocv_arena_alloc(
+        &index->arena, list ? NAMESPACES_MAX : index->n_properties + 1, sizeof(char *));
+    if (!index->namespaces)
+        return ocv_error_nomem(err);
+    /* absent list: namespaces in use by their turn, and in lexical order. Sorted ids give that. */
+    for (unsigned turn = 0; !list && turn < OCV_VOCABULARY_TURNS; turn++) {
+        const char *last = NULL;
+        for (size_t i = 0; i < index->n_properties; i++) {
+            const char *ns = index->properties[i].ns;
+            if (ns != last && ocv_vocabulary_turn(ns) == turn)
+                index->namespaces[index->n_namespaces++] = ns;
+            last = ns;
         }
-
-    } else
-        OCV_TRY(
-            declared_namespaces(index, json_is_string(list) ? json_string_value(list) : "?", err));
+    }
+    const char *text = !list ? "" : json_is_string(list) ? json_string_value(list) : "?";
+    struct ocv_span rest = ocv_span_trim((struct ocv_span){text, strlen(text)}), piece;
+    while (rest.len && ocv_span_split(&rest, ',', &piece)) {
+        int shown = (int)(piece.len > 60 ? 60 : piece.len);
+        size_t known = 0;
+        while (known < index->n_namespaces &&
+               (strlen(index->namespaces[known]) != piece.len ||
+                memcmp(index->namespaces[known], piece.data, piece.len) != 0))
+            known++;
+        if (!ocv_property_name_valid(piece.data, piece.len))
+            OCV_TRY(ocv_index_warn(index, err, "%s: '%.*s' is not a namespace, ignored",
+                                   OCV_ANNOTATION_NAMESPACES, shown, piece.data));
+        else if (known < index->n_namespaces)
+            OCV_TRY(ocv_index_warn(index, err, "%s: '%.*s' is listed twice",
+                                   OCV_ANNOTATION_NAMESPACES, shown, piece.data));
+        else if (index->n_namespaces == NAMESPACES_MAX)
+            return ocv_error_set(err, OCV_ERR_DATA, "index: %s has more than %u names",
+                                 OCV_ANNOTATION_NAMESPACES, NAMESPACES_MAX);
+        else {
+            char *copy = ocv_arena_copy(&index->arena, piece.data, piece.len);
+            if (!copy)
+                return ocv_error_nomem(err);
+            index->namespaces[index->n_namespaces++] = copy;
+        }
+    }
     return read_statics(index, annotations, err);
 }

@@ -174,14 +174,6 @@ bool ocv_platform_same_architecture(const struct ocv_platform *a, const struct o
                    ocv_platform_architecture(or_empty(b->architecture)));
 }
 
-static bool same_variant(const struct ocv_platform *a, const struct ocv_platform *b)
-{
-    const char *architecture = ocv_platform_architecture(or_empty(a->architecture));
-    return ocv_platform_same_architecture(a, b) &&
-           !strcmp(normal_variant(architecture, a->variant),
-                   normal_variant(architecture, b->variant));
-}
-
 static int match_architecture(const struct ocv_platform *host, const struct ocv_platform *entry,
                               const char **why)
 {
@@ -201,18 +193,6 @@ static int match_architecture(const struct ocv_platform *host, const struct ocv_
     return -1;
 }
 
-static bool has_features(const struct ocv_platform *host, const struct ocv_platform *entry)
-{
-    for (size_t i = 0; i < entry->n_os_features; i++) {
-        bool found = false;
-        for (size_t k = 0; k < host->n_os_features && !found; k++)
-            found = !strcmp(entry->os_features[i], host->os_features[k]);
-        if (!found)
-            return false;
-    }
-    return true;
-}
-
 int ocv_platform_match(const struct ocv_platform *host, const struct ocv_platform *entry,
                        const char **why)
 {
@@ -222,25 +202,32 @@ int ocv_platform_match(const struct ocv_platform *host, const struct ocv_platfor
     if (strcmp(or_empty(host->os), or_empty(entry->os)) != 0)
         return -1;
     int place = match_architecture(host, entry, reason);
-    if (place >= 0 && !has_features(host, entry)) {
-        *reason = "os.features";
-        return -1;
+    for (size_t i = 0; place >= 0 && i < entry->n_os_features; i++) {
+        size_t k = 0;
+        while (k < host->n_os_features && strcmp(entry->os_features[i], host->os_features[k]) != 0)
+            k++;
+        if (k == host->n_os_features) {
+            *reason = "os.features";
+            place = -1;
+        }
     }
     return place;
 }
 
 bool ocv_index_has_levels(const struct ocv_index *index, const struct ocv_platform *platform)
 {
-    const struct ocv_platform *first = NULL;
+    const char *architecture = ocv_platform_architecture(or_empty(platform->architecture));
+    const char *first = NULL, *variant;
     for (size_t i = 0; i < index->n_entries; i++) {
         const struct ocv_entry *entry = &index->entries[i];
         if (entry->code != OCV_REJECT_NONE || !entry->has_platform ||
             strcmp(platform->os ? platform->os : "linux", or_empty(entry->platform.os)) != 0 ||
             !ocv_platform_same_architecture(platform, &entry->platform))
             continue;
-        if (first && !same_variant(first, &entry->platform))
+        variant = normal_variant(architecture, entry->platform.variant);
+        if (first && strcmp(first, variant) != 0)
             return true;
-        first = &entry->platform;
+        first = variant;
     }
     return false;
 }

@@ -120,33 +120,6 @@ static int read_namespace(struct ocv_profile *profile, const json_t *object,
     return OCV_OK;
 }
 
-static int read_platform(struct ocv_profile *profile, struct ocv_error *err)
-{
-    const json_t *object = json_object_get(profile->root, "platform");
-    const char *what = "profile: platform";
-    if (!object)
-        return OCV_OK;
-    if (!json_is_object(object))
-        return ocv_error_set(err, OCV_ERR_DATA, "%s is not an object", what);
-    struct ocv_platform *p = &profile->platform;
-    OCV_TRY(ocv_json_string(object, what, "os", &p->os, err));
-    OCV_TRY(ocv_json_string(object, what, "architecture", &p->architecture, err));
-    OCV_TRY(ocv_json_string(object, what, "variant", &p->variant, err));
-    const json_t *features = json_object_get(object, "os.features");
-    size_t n = json_array_size(features);
-    if (n == 0)
-        return OCV_OK;
-    const char **list = ocv_arena_alloc(&profile->arena, n, sizeof(*list));
-    if (!list)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < n; i++)
-        if (!(list[i] = json_string_value(json_array_get(features, i))))
-            return ocv_error_set(err, OCV_ERR_DATA, "%s: os.features has a non-string", what);
-    p->os_features = list;
-    p->n_os_features = n;
-    return OCV_OK;
-}
-
 int ocv_profile_of_json(json_t *root, struct ocv_profile **out, struct ocv_error *err)
 {
     const json_t *list, *schema = json_object_get(root, "schema");
@@ -170,7 +143,24 @@ int ocv_profile_of_json(json_t *root, struct ocv_profile **out, struct ocv_error
         OCV_TRY(read_namespace(profile, json_array_get(list, i), &profile->namespaces[i], err));
         profile->n_namespaces = i + 1;
     }
-    OCV_TRY(read_platform(profile, err));
+    const char *what = "profile: platform";
+    const json_t *object = json_object_get(root, "platform");
+    if (object && !json_is_object(object))
+        return ocv_error_set(err, OCV_ERR_DATA, "%s is not an object", what);
+    struct ocv_platform *p = &profile->platform;
+    OCV_TRY(ocv_json_string(object, what, "os", &p->os, err));
+    OCV_TRY(ocv_json_string(object, what, "architecture", &p->architecture, err));
+    OCV_TRY(ocv_json_string(object, what, "variant", &p->variant, err));
+    const json_t *features = json_object_get(object, "os.features");
+    n = json_array_size(features);
+    const char **names = n ? ocv_arena_alloc(&profile->arena, n, sizeof(*names)) : NULL;
+    if (n && !names)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        if (!(names[i] = json_string_value(json_array_get(features, i))))
+            return ocv_error_set(err, OCV_ERR_DATA, "%s: os.features has a non-string", what);
+    p->os_features = names;
+    p->n_os_features = n;
     *out = ocv_steal(&profile);
     return OCV_OK;
 }

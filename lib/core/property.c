@@ -172,17 +172,13 @@ int ocv_properties_parse(const char *text, size_t len, struct ocv_properties **o
         return ocv_error_set(err, OCV_ERR_DATA, "more than %u properties",
                              OCV_ENTRY_PROPERTIES_MAX);
     size_t array = n * sizeof(struct ocv_property);
-    struct ocv_properties *set = malloc(sizeof(*set) + array + len + n * 3 + 1);
+    ocv_auto(ocv_properties) set = malloc(sizeof(*set) + array + len + n * 3 + 1);
     if (!set)
         return ocv_error_nomem(err);
     char *at = (char *)(set->list + n);
     struct ocv_span piece, parts[3];
     for (set->count = 0; set->count < n && ocv_span_split(&rest, ',', &piece); set->count++) {
-        int status = parse_property(piece, parts, err);
-        if (status < 0) {
-            free(set);
-            return status;
-        }
+        OCV_TRY(parse_property(piece, parts, err));
         set->list[set->count].ns = copy_span(&at, parts[0]);
         set->list[set->count].feature = copy_span(&at, parts[1]);
         set->list[set->count].value = copy_span(&at, parts[2]);
@@ -194,7 +190,7 @@ int ocv_properties_parse(const char *text, size_t len, struct ocv_properties **o
         if (kept == 0 || ocv_property_compare(&set->list[kept - 1], &set->list[i]) != 0)
             set->list[kept++] = set->list[i];
     set->count = kept;
-    *out = set;
+    *out = ocv_steal(&set);
     return OCV_OK;
 }
 

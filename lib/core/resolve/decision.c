@@ -259,17 +259,6 @@ static const json_t *recorded_object(const struct ocv_profile *profile, const ch
     return NULL;
 }
 
-static const char *recorded_value(const struct ocv_profile *profile, const char *ns,
-                                  const char *key)
-{
-    return ocv_json_text(recorded_object(profile, ns), key);
-}
-
-static size_t device_count(const struct ocv_profile *profile, const char *ns)
-{
-    return json_array_size(json_object_get(recorded_object(profile, ns), "devices"));
-}
-
 /* "12.9" is newer than "12.8" and "9.9", and than "12". */
 static bool is_newer(const char *a, const char *b)
 {
@@ -279,28 +268,6 @@ static bool is_newer(const char *a, const char *b)
         return major_a > major_b;
     return strtoul(rest_a + (*rest_a == '.'), NULL, 10) >
            strtoul(rest_b + (*rest_b == '.'), NULL, 10);
-}
-
-/* "driver 535.161 supports CUDA up to 12.2; this needs 12.8: driver 570 or newer". `all` speaks of
- * the feature and may be NULL, `best` is what the host has and may be NULL. A list that has a newer
- * version, but not this one, was written by hand: no driver would help. */
-static int hint_need(const char *driver, const struct hint_entry *all, const char *needs,
-                     const char *value, const char *best, struct ocv_buffer *out,
-                     struct ocv_error *err)
-{
-    const char *what = all && all->what ? all->what : "";
-    bool by_driver = all && all->by && !strcmp(all->by, "driver");
-    if (by_driver && best && !is_newer(value, best)) /* lower bounds */
-        return ocv_buffer_printf(out, err,
-                                 "the host's list has %.100s and not %s: it should have each "
-                                 "version that runs, down to the oldest",
-                                 best, value);
-    if (by_driver && driver && best)
-        return ocv_buffer_printf(out, err,
-                                 "driver %.40s supports %s up to %.100s; this needs %s: %s", driver,
-                                 what, best, value, needs);
-    return ocv_buffer_printf(out, err, "this needs %s%s%s: %s", what, *what ? " " : "", value,
-                             needs);
 }
 
 /* Does the entry ask for this version for its code's sake: the first whose drivers read zstd, of an
@@ -353,24 +320,39 @@ static int hint_value(const struct ocv_decision *d, const struct ocv_rejection *
     const struct ocv_slot *slot = ocv_rejection_slot(d, r);
     const struct ocv_feature *have = ocv_rejection_have(r, slot);
     const char *best = have && have->n_values ? have->values[0] : NULL;
-    const char *error = recorded_value(d->profile, r->ns, "error");
+    const json_t *recorded = recorded_object(d->profile, r->ns);
+    const char *error = ocv_json_text(recorded, "error");
     const struct hint_entry *all = NULL, *found = NULL;
     struct ocv_property p = {0};
     if (slot && (best || !error))
         found = find_remedy(d, r, slot, &all, &p);
-    if (found && !best && all && !device_count(d->profile, r->ns) &&
+    if (!found)
+        return error ? ocv_buffer_printf(out, err, "%.200s", error) : OCV_OK;
+    if (!best && all && !json_array_size(json_object_get(recorded, "devices")) &&
         (all->by || r->code == OCV_REJECT_NAMESPACE_UNSUPPORTED))
         return OCV_OK; /* nothing that is installed helps a host that has no such device */
-    if (found) {
-        OCV_TRY(hint_need(recorded_value(d->profile, r->ns, "driver"), all, found->needs, p.value,
-                          best, out, err));
-        if (is_for_zstd(d, r->entry, p))
-            OCV_TRY(ocv_buffer_printf(out, err,
-                                      "; its code is compressed in a way that older drivers "
-                                      "cannot read"));
-        return OCV_OK;
-    }
-    return error ? ocv_buffer_printf(out, err, "%.200s", error) : OCV_OK;
+    /* "driver 535.161 supports CUDA up to 12.2; this needs 12.8: driver 570 or newer". A list that
+     * has a newer version, but not this one, was written by hand: no driver would help. */
+    const char *driver = ocv_json_text(recorded, "driver");
+    const char *what = all && all->what ? all->what : "";
+    bool by_driver = all && all->by && !strcmp(all->by, "driver");
+    if (by_driver && best && !is_newer(p.value, best)) /* lower bounds */
+        OCV_TRY(ocv_buffer_printf(out, err,
+                                  "the host's list has %.100s and not %s: it should have each "
+                                  "version that runs, down to the oldest",
+                                  best, p.value));
+    else if (by_driver && driver && best)
+        OCV_TRY(ocv_buffer_printf(out, err,
+                                  "driver %.40s supports %s up to %.100s; this needs %s: %s",
+                                  driver, what, best, p.value, found->needs));
+    else
+        OCV_TRY(ocv_buffer_printf(out, err, "this needs %s%s%s: %s", what, *what ? " " : "",
+                                  p.value, found->needs));
+    return is_for_zstd(d, r->entry, p)
+               ? ocv_buffer_printf(out, err,
+                                   "; its code is compressed in a way that older drivers "
+                                   "cannot read")
+               : OCV_OK;
 }
 
 /* No device is left to count. Where none of them can serve anything, the first, which is the most
@@ -397,16 +379,12 @@ static int hint_devices(const struct ocv_decision *d, const char *ns, struct ocv
                                    "see --devices, 'devices' and what the probe marks secondary");
 }
 
-/* Why the machine's PCI devices were not seen, or NULL. */
-static const char *unlooked_for(const struct ocv_profile *profile)
-{
-    return ocv_json_text(profile->root, "pci_error");
-}
-
 static int format_hint(const struct ocv_decision *decision, size_t i, struct ocv_buffer *out,
                        struct ocv_error *err)
 {
     const struct ocv_rejection *r = &decision->rejected[i];
+    /* why the machine's PCI devices were not seen */
+    const char *unseen = ocv_json_text(decision->profile->root, "pci_error");
     switch (r->code) {
     case OCV_REJECT_DISABLED:
         return ocv_buffer_printf(out, err, "take it out of 'disable' in the configuration");
@@ -418,16 +396,16 @@ static int format_hint(const struct ocv_decision *decision, size_t i, struct ocv
     case OCV_REJECT_FOREIGN_ARCHITECTURE:
         return ocv_buffer_printf(out, err, "give a profile of that machine with --profile");
     case OCV_REJECT_DEVICE:
-        if (device_count(decision->profile, r->ns) < 2) /* nothing to narrow */
+        if (json_array_size(json_object_get(recorded_object(decision->profile, r->ns), "devices")) <
+            2) /* nothing to narrow */
             return hint_value(decision, r, out, err);
         return ocv_buffer_printf(out, err,
                                  "narrow the devices (--devices %s=...) or use "
                                  "--device-policy %s=any",
                                  r->ns, r->ns);
     case OCV_REJECT_NAMESPACE_UNSUPPORTED:
-        if (!ocv_vocabulary_is_cpu(r->ns) && unlooked_for(decision->profile))
-            return ocv_buffer_printf(out, err, "devices could not be looked for: %.300s",
-                                     unlooked_for(decision->profile));
+        if (!ocv_vocabulary_is_cpu(r->ns) && unseen)
+            return ocv_buffer_printf(out, err, "devices could not be looked for: %.300s", unseen);
         return hint_value(decision, r, out, err);
     case OCV_REJECT_FEATURE_UNSUPPORTED:
     case OCV_REJECT_VALUE_UNSUPPORTED:

@@ -6,17 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A host without such a device missed nothing, nor does anything that was disabled count. */
-static bool is_missed(const struct ocv_decision *d, const struct ocv_rejection *r)
-{
-    const struct ocv_slot *slot = ocv_rejection_slot(d, r);
-    bool lacks = r->code == OCV_REJECT_NAMESPACE_UNSUPPORTED ||
-                 r->code == OCV_REJECT_FEATURE_UNSUPPORTED ||
-                 r->code == OCV_REJECT_VALUE_UNSUPPORTED || r->code == OCV_REJECT_DEVICE ||
-                 r->code == OCV_REJECT_NO_DEVICE;
-    return lacks && slot && slot->ns->list && slot->ns->list->n_devices;
-}
-
 /* "12.10" is more than "12.8". */
 static int compare_versions(const char *a, const char *b)
 {
@@ -86,7 +75,13 @@ size_t ocv_decision_missed(const struct ocv_decision *decision)
     size_t best = decision->n_rejected;
     for (size_t i = 0; chosen && i < decision->n_rejected; i++) {
         const struct ocv_rejection *r = &decision->rejected[i];
-        if (is_missed(decision, r) &&
+        const struct ocv_slot *slot = ocv_rejection_slot(decision, r);
+        bool lacks = r->code == OCV_REJECT_NAMESPACE_UNSUPPORTED ||
+                     r->code == OCV_REJECT_FEATURE_UNSUPPORTED ||
+                     r->code == OCV_REJECT_VALUE_UNSUPPORTED || r->code == OCV_REJECT_DEVICE ||
+                     r->code == OCV_REJECT_NO_DEVICE;
+        /* a host without such a device missed nothing, nor does anything that was disabled count */
+        if (lacks && slot && slot->ns->list && slot->ns->list->n_devices &&
             (chosen->kind != OCV_ENTRY_VARIANT || beats_choice(decision, r, chosen)) &&
             (best == decision->n_rejected || is_better(decision, r, &decision->rejected[best])))
             best = i;

@@ -45,24 +45,6 @@ static void find_newer(const struct ocv_decision *d, const struct ocv_entry *ent
     }
 }
 
-/* The version with which the entry's image was built: the entry names it, or another one of the
- * same image does. False: none does, or the host has it. */
-static bool built_with(const struct ocv_decision *d, const struct ocv_entry *entry,
-                       struct version base, struct ocv_property *out)
-{
-    uint32_t id = UINT32_MAX;
-    find_newer(d, entry, &base, &id);
-    for (size_t i = 0; id == UINT32_MAX && i < ocv_index_count(d->index); i++) {
-        const struct ocv_entry *other = ocv_index_entry(d->index, i);
-        if (strcmp(other->digest, entry->digest) == 0)
-            find_newer(d, other, &base, &id);
-    }
-    if (id == UINT32_MAX || ocv_host_table_supports(&d->host, id))
-        return false;
-    *out = ocv_index_property(d->index, id);
-    return true;
-}
-
 /* Does the host have of the entry's versions only the base of a major? */
 static bool runs_by_the_base(const struct ocv_decision *d, const struct ocv_entry *entry,
                              struct version *base, const struct ocv_slot **slot)
@@ -120,9 +102,9 @@ int ocv_decision_note(const struct ocv_decision *decision, const struct ocv_entr
                       struct ocv_buffer *out, struct ocv_error *err)
 {
     const struct ocv_slot *slot = NULL;
-    struct ocv_property built;
     struct version base;
     const char *tested = NULL;
+    uint32_t id = UINT32_MAX;
     size_t i = 0;
     while (i < decision->n_candidates && decision->candidates[i].entry != entry)
         i++;
@@ -134,9 +116,19 @@ int ocv_decision_note(const struct ocv_decision *decision, const struct ocv_entr
                                  "brings ROCm %.40s, newer than what was tested with this driver "
                                  "(up to %.40s)",
                                  brings, tested);
-    if (!runs_by_the_base(decision, entry, &base, &slot) ||
-        !built_with(decision, entry, base, &built))
+    if (!runs_by_the_base(decision, entry, &base, &slot))
         return OCV_OK;
+    /* the version with which the entry's image was built: the entry names it, or another one of the
+     * same image does */
+    find_newer(decision, entry, &base, &id);
+    for (i = 0; id == UINT32_MAX && i < ocv_index_count(decision->index); i++) {
+        const struct ocv_entry *other = ocv_index_entry(decision->index, i);
+        if (strcmp(other->digest, entry->digest) == 0)
+            find_newer(decision, other, &base, &id);
+    }
+    if (id == UINT32_MAX || ocv_host_table_supports(&decision->host, id))
+        return OCV_OK;
+    struct ocv_property built = ocv_index_property(decision->index, id);
     const char *needs = ocv_hint_needs(built);
     size_t start = out->len;
     OCV_TRY(ocv_buffer_printf(out, err,

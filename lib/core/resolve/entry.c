@@ -97,21 +97,6 @@ static bool device_serves(const struct ocv_host_table *host, size_t device, cons
     return true;
 }
 
-/* Under `any` all features must fit on one device. Where several devices fit, any_key decides which
- * one represents the namespace. */
-static bool some_device_serves(const struct ocv_host_table *host,
-                               const struct ocv_host_table_namespace *ns, const uint32_t *ids,
-                               size_t n, const struct ocv_slot **failing)
-{
-    const struct ocv_slot *last = NULL;
-    for (size_t d = 0; d < ns->n_counted; d++)
-        if (device_serves(host, d, ids, n, &last))
-            return true;
-        else if (!*failing)
-            *failing = last;
-    return ns->n_counted == 0;
-}
-
 static size_t namespace_end(const struct ocv_host_table *host, const struct ocv_entry *entry,
                             size_t start)
 {
@@ -135,9 +120,16 @@ bool ocv_entry_fits(const struct ocv_host_table *host, const struct ocv_entry *e
             if (!fits_slot(slot, entry, entry->properties + k, stop - k, why))
                 return false;
         }
-        const struct ocv_slot *failing = NULL;
+        /* under `any` all features must fit on one device. Where several devices fit, any_key
+         * decides which one represents the namespace. */
+        const struct ocv_slot *failing = NULL, *last = NULL;
         const struct ocv_host_table_namespace *ns = host->slots[host->slot_of[*ids]].ns;
-        if (ns->policy == OCV_POLICY_ANY && !some_device_serves(host, ns, ids, end - i, &failing)) {
+        bool served = ns->policy != OCV_POLICY_ANY || ns->n_counted == 0;
+        for (size_t d = 0; d < ns->n_counted && !served; d++) {
+            served = device_serves(host, d, ids, end - i, &last);
+            failing = failing ? failing : last;
+        }
+        if (!served) {
             *why = (struct ocv_rejection){.entry = entry,
                                           .code = OCV_REJECT_DEVICE,
                                           .ns = ns->name,
@@ -154,12 +146,6 @@ static int compare_components(const struct ocv_component *a, const struct ocv_co
     if (a->feature != b->feature)
         return a->feature < b->feature ? -1 : 1;
     return (a->value > b->value) - (a->value < b->value);
-}
-
-static struct ocv_component component_of(const struct ocv_slot *slot, size_t group, uint32_t value)
-{
-    return (struct ocv_component){(uint64_t)slot->ns->rank << 32 | slot->rank,
-                                  (uint64_t)group << 32 | value};
 }
 
 int ocv_key_compare(const struct ocv_component *a, size_t n, const struct ocv_component *b,
@@ -182,16 +168,24 @@ static void insert_component(struct ocv_component *key, size_t *n, struct ocv_co
     (*n)++;
 }
 
-/* Components of the slots in ids[0..n) of one namespace as `device` sees them (`any`). */
-static size_t device_key(const struct ocv_host_table *host, size_t device, const uint32_t *ids,
-                         size_t n, struct ocv_component *key)
+#define EVERY_LIST SIZE_MAX /* of a slot, in place of one device's */
+
+/* Components of the slots in ids[0..n), all of one namespace, as `device` sees them (`any`). */
+static size_t namespace_key(const struct ocv_host_table *host, size_t device, const uint32_t *ids,
+                            size_t n, struct ocv_component *key)
 {
     size_t count = 0;
     for (size_t i = 0, end; i < n; i = end) {
         const struct ocv_slot *slot = &host->slots[host->slot_of[ids[i]]];
         end = slot_end(host, ids, n, i);
-        uint32_t value = best_value(slot, list_for(slot, device), ids + i, end - i);
-        insert_component(key, &count, component_of(slot, 0, value));
+        bool every = device == EVERY_LIST;
+        size_t from = every ? 0 : list_for(slot, device), to = every ? slot->n_lists : from + 1;
+        for (size_t l = from; l < to; l++) {
+            struct ocv_component c = {(uint64_t)slot->ns->rank << 32 | slot->rank,
+                                      (uint64_t)(l - from) << 32 |
+                                          best_value(slot, l, ids + i, end - i)};
+            insert_component(key, &count, c);
+        }
     }
     return count;
 }
@@ -204,29 +198,14 @@ static size_t any_key(const struct ocv_host_table *host, const struct ocv_host_t
     size_t count = 0;
     const struct ocv_slot *ignored;
     if (ns->n_counted == 0)
-        return device_key(host, 0, ids, n, best);
+        return namespace_key(host, 0, ids, n, best);
     for (size_t d = 0; d < ns->n_counted; d++) {
         if (!device_serves(host, d, ids, n, &ignored))
             continue;
-        size_t m = device_key(host, d, ids, n, scratch);
+        size_t m = namespace_key(host, d, ids, n, scratch);
         if (count == 0 || ocv_key_compare(scratch, m, best, count) < 0)
             memcpy(best, scratch, m * sizeof(*best));
         count = m; /* the same slots for every device, so the same length */
-    }
-    return count;
-}
-
-static size_t all_key(const struct ocv_host_table *host, const uint32_t *ids, size_t n,
-                      struct ocv_component *key)
-{
-    size_t count = 0;
-    for (size_t i = 0, end; i < n; i = end) {
-        const struct ocv_slot *slot = &host->slots[host->slot_of[ids[i]]];
-        end = slot_end(host, ids, n, i);
-        for (size_t l = 0; l < slot->n_lists; l++) {
-            uint32_t value = best_value(slot, l, ids + i, end - i);
-            insert_component(key, &count, component_of(slot, l, value));
-        }
     }
     return count;
 }
@@ -250,8 +229,9 @@ int ocv_entry_key(struct ocv_decision *d, struct ocv_candidate *candidate, struc
         end = namespace_end(host, entry, i);
         const uint32_t *ids = entry->properties + i;
         const struct ocv_host_table_namespace *ns = host->slots[host->slot_of[*ids]].ns;
-        size_t m = ns->policy == OCV_POLICY_ANY ? any_key(host, ns, ids, end - i, part, scratch)
-                                                : all_key(host, ids, end - i, part);
+        size_t m = ns->policy == OCV_POLICY_ANY
+                       ? any_key(host, ns, ids, end - i, part, scratch)
+                       : namespace_key(host, EVERY_LIST, ids, end - i, part);
         for (size_t k = 0; k < m; k++)
             insert_component(key, &n, part[k]);
     }

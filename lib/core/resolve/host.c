@@ -8,22 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* The user's namespaces first, then the index's order. A user's list never declares one. */
-static uint32_t namespace_rank(const struct ocv_index *index,
-                               const struct ocv_preferences *preferences, const char *ns)
-{
-    const struct ocv_strings *priority = &preferences->namespace_priority;
-    size_t place = 0, users = priority->count;
-    while (place < index->n_namespaces && strcmp(index->namespaces[place], ns) != 0)
-        place++;
-    if (place == index->n_namespaces)
-        return OCV_UNSUPPORTED;
-    for (size_t i = 0; i < users; i++)
-        if (!strcmp(priority->list[i], ns))
-            return (uint32_t)i;
-    return (uint32_t)(users + place);
-}
-
 static int build_namespace(struct ocv_arena *arena, const struct ocv_index *index,
                            const struct ocv_profile *profile,
                            const struct ocv_preferences *preferences,
@@ -34,7 +18,16 @@ static int build_namespace(struct ocv_arena *arena, const struct ocv_index *inde
     for (size_t i = index->n_statics; i-- > 0;)
         if (!strcmp(index->statics[i].name, ns->name))
             list = &index->statics[i];
-    ns->rank = namespace_rank(index, preferences, ns->name);
+    /* the user's namespaces first, then the index's order. A user's list never declares one. */
+    const struct ocv_strings *priority = &preferences->namespace_priority;
+    size_t place = 0, users = 0;
+    while (place < index->n_namespaces && strcmp(index->namespaces[place], ns->name) != 0)
+        place++;
+    while (users < priority->count && strcmp(priority->list[users], ns->name) != 0)
+        users++;
+    ns->rank = place == index->n_namespaces ? OCV_UNSUPPORTED
+               : users < priority->count    ? (uint32_t)users
+                                            : (uint32_t)(users + place);
     ns->list = list;
     ns->policy = ocv_preferences_policy(preferences, ns->name);
     if (ns->rank == OCV_UNSUPPORTED)
@@ -93,11 +86,6 @@ static uint32_t feature_rank(const struct ocv_namespace *list, const char *featu
     return OCV_UNSUPPORTED;
 }
 
-static const struct ocv_feature *device_list(const struct ocv_device *device, const char *feature)
-{
-    return ocv_feature_find(device->features, device->n_features, feature);
-}
-
 /* One list per group of consecutive counted devices with equal lists. */
 static int group_devices(struct ocv_arena *arena, struct ocv_slot *slot,
                          const struct ocv_feature *common, struct ocv_error *err)
@@ -105,7 +93,8 @@ static int group_devices(struct ocv_arena *arena, struct ocv_slot *slot,
     const struct ocv_host_table_namespace *ns = slot->ns;
     bool own = false;
     for (size_t d = 0; d < ns->n_counted && !own; d++)
-        own = device_list(ns->counted[d], slot->feature) != NULL;
+        own = ocv_feature_find(ns->counted[d]->features, ns->counted[d]->n_features,
+                               slot->feature) != NULL;
     if (!own) { /* not a per-device feature: one list for the namespace */
         slot->lists = ocv_arena_alloc(arena, 1, sizeof(*slot->lists));
         if (!slot->lists)
@@ -121,7 +110,8 @@ static int group_devices(struct ocv_arena *arena, struct ocv_slot *slot,
         return ocv_error_nomem(err);
     for (size_t d = 0; d < ns->n_counted; d++) {
         const struct ocv_device *device = ns->counted[d];
-        const struct ocv_feature *list = device_list(device, slot->feature);
+        const struct ocv_feature *list =
+            ocv_feature_find(device->features, device->n_features, slot->feature);
         if (!list)
             list = common;
         if (slot->n_lists == 0 || !same_values(slot->lists[slot->n_lists - 1], list)) {

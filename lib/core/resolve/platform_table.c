@@ -5,25 +5,6 @@
 
 #include <string.h>
 
-static struct ocv_platform_place find_place(const struct ocv_platform *host,
-                                            const struct ocv_entry *entry)
-{
-    struct ocv_platform_place p = {.architecture = entry->label ? 0 : 2};
-    const char *why;
-    if (!entry->has_platform)
-        return p;
-    int place = ocv_platform_match(host, &entry->platform, &why);
-    if (place < 0) {
-        p.code = !strcmp(why, "variant")       ? OCV_REJECT_PLATFORM_VARIANT
-                 : !strcmp(why, "os.features") ? OCV_REJECT_OS_FEATURES
-                                               : OCV_REJECT_PLATFORM;
-        return p;
-    }
-    p.place = (uint32_t)place;
-    p.architecture = ocv_platform_same_architecture(host, &entry->platform) ? 0 : 1;
-    return p;
-}
-
 struct ocv_platform_table *ocv_platform_table_make(struct ocv_arena *arena,
                                                    const struct ocv_index *index,
                                                    const struct ocv_platform *host)
@@ -35,8 +16,23 @@ struct ocv_platform_table *ocv_platform_table_make(struct ocv_arena *arena,
     if (!table->places)
         return NULL;
     table->host = *host;
-    for (size_t i = 0; i < index->n_entries; i++)
-        table->places[i] = find_place(host, &index->entries[i]);
+    for (size_t i = 0; i < index->n_entries; i++) {
+        const struct ocv_entry *entry = &index->entries[i];
+        struct ocv_platform_place *p = &table->places[i];
+        const char *why;
+        p->architecture = entry->label ? 0 : 2;
+        if (!entry->has_platform)
+            continue;
+        int place = ocv_platform_match(host, &entry->platform, &why);
+        if (place < 0) {
+            p->code = !strcmp(why, "variant")       ? OCV_REJECT_PLATFORM_VARIANT
+                      : !strcmp(why, "os.features") ? OCV_REJECT_OS_FEATURES
+                                                    : OCV_REJECT_PLATFORM;
+            continue;
+        }
+        p->place = (uint32_t)place;
+        p->architecture = ocv_platform_same_architecture(host, &entry->platform) ? 0 : 1;
+    }
     /* what a client without this library takes: the first entry of its platform, where amd64 levels
      * are not detected (runtimes.md 2.5) */
     struct ocv_platform plain = *host;

@@ -8,30 +8,31 @@
 
 #define DENY_GLOB_MAX 256u /* a configuration's are shorter */
 
-/* Is `item` ("ns", "ns :: feature", ...) the part of the property up to where it ends? */
-static bool item_is(const char *item, const char *ns, const char *feature, const char *value)
+size_t ocv_preferences_parts(const char *item, const char *ns, const char *feature,
+                             const char *value)
 {
     const char *const parts[] = {ns, feature, value};
     for (size_t i = 0; i < 3 && parts[i]; i++) {
         size_t n = strlen(parts[i]);
         if (strncmp(item, parts[i], n) != 0)
-            return false;
+            return 0;
         item += n;
         if (!*item)
-            return i == 2 || !parts[i + 1];
+            return i + 1;
         if (strncmp(item, " :: ", 4) != 0)
-            return false;
+            return 0;
         item += 4;
     }
-    return false;
+    return 0;
 }
 
 const char *ocv_preferences_disabled(const struct ocv_preferences *preferences, const char *ns,
                                      const char *feature, const char *value)
 {
     const struct ocv_strings *disable = &preferences->disable;
+    size_t parts = !feature ? 1 : !value ? 2 : 3;
     for (size_t i = 0; i < disable->count; i++)
-        if (item_is(disable->list[i], ns, feature, value))
+        if (ocv_preferences_parts(disable->list[i], ns, feature, value) == parts)
             return disable->origins[i];
     return NULL;
 }

@@ -5,25 +5,6 @@
 
 #include <string.h>
 
-/* Is `item` ("ns", "ns :: feature", "ns :: feature :: value") this property, or the beginning of
- * it? */
-static bool covers_property(const char *item, struct ocv_property p)
-{
-    const char *const parts[] = {p.ns, p.feature, p.value};
-    for (size_t i = 0; i < 3; i++) {
-        size_t n = strlen(parts[i]);
-        if (strncmp(item, parts[i], n) != 0)
-            return false;
-        item += n;
-        if (!*item)
-            return true;
-        if (strncmp(item, " :: ", 4) != 0)
-            return false;
-        item += 4;
-    }
-    return false;
-}
-
 static const struct ocv_feature *find_feature(const struct ocv_feature *list, size_t n,
                                               const char *name, size_t len)
 {
@@ -49,27 +30,23 @@ static bool device_has(const struct ocv_namespace *list, const struct ocv_device
     return false;
 }
 
-/* Under `any` one device that counts is enough. */
-static bool devices_have(const struct ocv_host_table_namespace *ns, const char *rest)
-{
-    size_t have = 0;
-    for (size_t i = 0; i < ns->n_counted; i++)
-        have += device_has(ns->list, ns->counted[i], rest);
-    return have && (have == ns->n_counted || ns->policy == OCV_POLICY_ANY);
-}
-
 static bool meets_requirement(const struct ocv_host_table *host, const struct ocv_index *index,
                               const struct ocv_entry *entry, const char *item)
 {
     for (size_t i = 0; i < entry->n_properties; i++) {
         uint32_t id = entry->properties[i];
+        const struct ocv_property *p = &index->properties[id];
         const struct ocv_host_table_namespace *ns = host->slots[host->slot_of[id]].ns;
-        size_t n = strlen(ns->name);
-        if (covers_property(item, index->properties[id]) && ocv_host_table_supports(host, id))
+        size_t n = strlen(ns->name), have = 0;
+        if (ocv_preferences_parts(item, p->ns, p->feature, p->value) &&
+            ocv_host_table_supports(host, id))
             return true;
-        if (!strncmp(item, ns->name, n) && !strncmp(item + n, " :: ", 4) &&
-            devices_have(ns, item + n + 4))
-            return true;
+        if (strncmp(item, ns->name, n) != 0 || strncmp(item + n, " :: ", 4) != 0)
+            continue;
+        for (size_t d = 0; d < ns->n_counted; d++)
+            have += device_has(ns->list, ns->counted[d], item + n + 4);
+        if (have && (have == ns->n_counted || ns->policy == OCV_POLICY_ANY))
+            return true; /* under `any` one device that counts is enough */
     }
     return false;
 }

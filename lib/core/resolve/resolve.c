@@ -48,20 +48,6 @@ static bool asked_for(const struct constraints *request, const struct ocv_entry 
     return !label || !strcmp(entry->label, label);
 }
 
-/* The default entry goes by the name null even where it carries no annotation. */
-static bool means_plain(const struct ocv_decision *d, const struct constraints *request)
-{
-    if (!request->label || strcmp(request->label, "null") != 0)
-        return false;
-    for (size_t i = 0; i < d->index->n_entries; i++) {
-        const struct ocv_entry *entry = &d->index->entries[i];
-        if (entry->code == OCV_REJECT_NONE && entry->kind == OCV_ENTRY_NULL &&
-            (request->options->unchecked || d->table->places[i].code == OCV_REJECT_NONE))
-            return false;
-    }
-    return true;
-}
-
 static const char *disabled_at(const struct ocv_decision *d,
                                const struct ocv_preferences *preferences,
                                const struct ocv_rejection *why)
@@ -77,27 +63,6 @@ static const char *disabled_at(const struct ocv_decision *d,
             at = ocv_preferences_disabled(preferences, p->ns, p->feature, p->value);
     }
     return at;
-}
-
-/* The configuration may be gone before the decision is. */
-static int reject_entry(struct ocv_decision *d, const struct constraints *request,
-                        struct ocv_rejection *why, struct ocv_error *err)
-{
-    const struct ocv_preferences *preferences = &request->options->preferences;
-    const char *origin = why->origin; /* the line of the configuration that decided, if one did */
-    if (why->code == OCV_REJECT_NOT_REQUESTED && !request->options->label)
-        origin = preferences->label_origin;
-    else if (why->code == OCV_REJECT_DISABLED)
-        origin = disabled_at(d, preferences, why);
-    else if (why->code == OCV_REJECT_NO_DEVICE || why->code == OCV_REJECT_DEVICE)
-        origin = ocv_preferences_devices_origin(preferences, why->ns);
-    why->origin = origin ? ocv_arena_printf(d->arena, "%s", origin) : NULL;
-    if (why->required)
-        why->required = ocv_arena_printf(d->arena, "%s", why->required);
-    bool needed = why->code == OCV_REJECT_REQUIREMENT || why->code == OCV_REJECT_DENIED;
-    bool kept = (!origin || why->origin) && (!needed || why->required);
-    d->rejected[d->n_rejected++] = *why;
-    return kept ? OCV_OK : ocv_error_nomem(err);
 }
 
 static int consider_entry(struct ocv_decision *d, const struct constraints *request,
@@ -141,25 +106,27 @@ static int consider_entry(struct ocv_decision *d, const struct constraints *requ
         ocv_preferences_deny(preferences, entry->label ? entry->label : "null",
                              ocv_entry_tag(d->index, entry), &why.required, &why.origin))
         why.code = OCV_REJECT_DENIED;
-    if (why.code != OCV_REJECT_NONE)
-        return reject_entry(d, request, &why, err);
-    int status = unchecked ? OCV_OK : ocv_entry_key(d, &candidate, err);
-    *--d->candidates = candidate; /* each entry is one or the other, so they never meet */
-    d->n_candidates++;
-    return status;
-}
-
-/* The x86-64 level, for a profile written by hand that has no platform.variant. */
-static const char *profile_level(const struct ocv_profile *profile, const char *architecture)
-{
-    struct ocv_property p = {"x86_64", "level", "v4"};
-    static const char *const levels[] = {"v4", "v3", "v2"};
-    for (size_t i = 0; !strcmp(architecture, "amd64") && i < 3; i++) {
-        p.value = levels[i];
-        if (ocv_profile_supports(profile, p))
-            return levels[i];
+    if (why.code == OCV_REJECT_NONE) {
+        int status = unchecked ? OCV_OK : ocv_entry_key(d, &candidate, err);
+        *--d->candidates = candidate; /* each entry is one or the other, so they never meet */
+        d->n_candidates++;
+        return status;
     }
-    return NULL;
+    /* the line of the configuration that decided, if one did: it may be gone before the decision */
+    const char *origin = why.origin;
+    if (why.code == OCV_REJECT_NOT_REQUESTED && !request->options->label)
+        origin = preferences->label_origin;
+    else if (why.code == OCV_REJECT_DISABLED)
+        origin = disabled_at(d, preferences, &why);
+    else if (why.code == OCV_REJECT_NO_DEVICE || why.code == OCV_REJECT_DEVICE)
+        origin = ocv_preferences_devices_origin(preferences, why.ns);
+    why.origin = origin ? ocv_arena_printf(d->arena, "%s", origin) : NULL;
+    if (why.required)
+        why.required = ocv_arena_printf(d->arena, "%s", why.required);
+    bool needed = why.code == OCV_REJECT_REQUIREMENT || why.code == OCV_REJECT_DENIED;
+    bool kept = (!origin || why.origin) && (!needed || why.required);
+    d->rejected[d->n_rejected++] = why;
+    return kept ? OCV_OK : ocv_error_nomem(err);
 }
 
 /* The platform to resolve for: the profile's, or --platform lowered to what the host can run. */
@@ -174,8 +141,12 @@ static int choose_platform(struct ocv_decision *d, struct constraints *request,
         return ocv_error_set(err, OCV_ERR_INVALID, "the profile names no platform");
     if (own.architecture)
         own.architecture = ocv_platform_architecture(own.architecture);
-    if (own.architecture && !own.variant)
-        own.variant = profile_level(d->profile, own.architecture);
+    /* a profile written by hand may have the x86-64 level and no platform.variant */
+    static const char *const levels[] = {"v4", "v3", "v2"};
+    bool amd64 = own.architecture && !strcmp(own.architecture, "amd64");
+    for (size_t i = 0; amd64 && !own.variant && i < 3; i++)
+        if (ocv_profile_supports(d->profile, (struct ocv_property){"x86_64", "level", levels[i]}))
+            own.variant = levels[i];
     d->platform = own;
     if (!asked)
         return OCV_OK;
@@ -225,7 +196,12 @@ int ocv_resolve_with(const struct ocv_index *index, const struct ocv_profile *pr
         return ocv_error_nomem(err);
     d->candidates = (struct ocv_candidate *)(d->rejected + n);
     OCV_TRY(ocv_host_table_build(d->arena, index, profile, preferences, &d->host, err));
-    request.plain = means_plain(d, &request);
+    /* the default entry goes by the name null even where it carries no annotation */
+    request.plain = request.label && !strcmp(request.label, "null");
+    for (size_t i = 0; request.plain && i < index->n_entries; i++)
+        request.plain = index->entries[i].code != OCV_REJECT_NONE ||
+                        index->entries[i].kind != OCV_ENTRY_NULL ||
+                        (!options->unchecked && d->table->places[i].code != OCV_REJECT_NONE);
     for (size_t i = 0; i < index->n_entries; i++)
         OCV_TRY(consider_entry(d, &request, &index->entries[i], err));
     if (d->n_candidates > 1)

@@ -121,6 +121,10 @@ const struct ocv_feature *ocv_rejection_have(const struct ocv_rejection *r,
 
 /* What preferences say of a namespace, a feature, a value. */
 
+/** How many parts of a property `item` ("ns", "ns :: feature", "ns :: feature :: value") names: 0
+ * if it is neither the property, whose last parts may be NULL, nor the beginning of it. */
+size_t ocv_preferences_parts(const char *item, const char *ns, const char *feature,
+                             const char *value);
 /** Where a namespace, feature (may be NULL) or value (likewise) was disabled, or NULL. */
 const char *ocv_preferences_disabled(const struct ocv_preferences *preferences, const char *ns,
                                      const char *feature, const char *value);

@@ -18,38 +18,6 @@ static bool in_list(const char *list, const char *ns)
     return false;
 }
 
-/* The canonical text without the properties of static namespaces. */
-static int host_properties(const char *text, const char *statics, struct ocv_buffer *out,
-                           struct ocv_error *err)
-{
-    ocv_auto(ocv_properties) properties = NULL;
-    OCV_TRY(ocv_properties_parse(text, strlen(text), &properties, err));
-    for (size_t i = 0; i < ocv_properties_count(properties); i++) {
-        struct ocv_property p = ocv_properties_get(properties, i);
-        if (!in_list(statics, p.ns))
-            OCV_TRY(ocv_buffer_printf(out, err, "%s%s :: %s :: %s", out->len ? ", " : "", p.ns,
-                                      p.feature, p.value));
-    }
-    return OCV_OK;
-}
-
-static int index_of_one(const char *label, const char *properties, struct ocv_index **out,
-                        struct ocv_error *err)
-{
-    static const char any[] =
-        "sha256:0000000000000000000000000000000000000000000000000000000000000000";
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, OCV_MANIFEST_MAX);
-    ocv_auto_json *root =
-        json_pack("{s:i, s:[{s:s, s:s, s:i, s:{s:s, s:s}}]}", "schemaVersion", 2, "manifests",
-                  "mediaType", OCV_MEDIA_TYPE_MANIFEST, "digest", any, "size", 2, "annotations",
-                  OCV_ANNOTATION_LABEL, label, OCV_ANNOTATION_PROPERTIES, properties);
-    if (!root)
-        return ocv_error_set(err, OCV_ERR_DATA, "label or properties are not UTF-8");
-    OCV_TRY(ocv_json_append(root, JSON_COMPACT, &text, err));
-    return ocv_index_parse(text.data, text.len, OCV_MEDIA_TYPE_INDEX, out, err);
-}
-
 /* An entry that runs everywhere, or is ranked by its index alone: only preferences can rule it out.
  */
 static int check_bare(const char *label, const struct ocv_resolve_options *options, bool *fits,
@@ -78,14 +46,26 @@ int ocv_fit_check(const char *label, const char *properties, const char *statics
                   const struct ocv_profile *profile, const struct ocv_resolve_options *options,
                   bool *fits, struct ocv_buffer *reason, struct ocv_error *err)
 {
+    static const char any[] =
+        "sha256:0000000000000000000000000000000000000000000000000000000000000000";
+    ocv_auto(ocv_properties) list = NULL;
     ocv_auto(ocv_index) index = NULL;
     ocv_auto(ocv_decision) decision = NULL;
-    ocv_auto_buffer text;
+    ocv_auto_buffer text, document;
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    ocv_buffer_init(&document, OCV_MANIFEST_MAX);
     struct ocv_resolve_options own = options ? *options : (struct ocv_resolve_options){0};
     const char *plain = properties && *properties ? NULL : "null", *glob, *origin;
     *fits = false;
-    OCV_TRY(host_properties(properties ? properties : "", statics, &text, err));
+    /* the canonical text without the properties of static namespaces */
+    OCV_TRY(ocv_properties_parse(properties ? properties : "", properties ? strlen(properties) : 0,
+                                 &list, err));
+    for (size_t i = 0; i < ocv_properties_count(list); i++) {
+        struct ocv_property p = ocv_properties_get(list, i);
+        if (!in_list(statics, p.ns))
+            OCV_TRY(ocv_buffer_printf(&text, err, "%s%s :: %s :: %s", text.len ? ", " : "", p.ns,
+                                      p.feature, p.value));
+    }
     /* by its own label: the entry that is made of it may have another */
     if (ocv_preferences_deny(&own.preferences, label && *label ? label : plain, own.made_of, &glob,
                              &origin))
@@ -94,8 +74,15 @@ int ocv_fit_check(const char *label, const char *properties, const char *statics
     own.preferences.deny.count = 0;
     if (text.len == 0)
         return check_bare(label, options, fits, reason, err);
-    OCV_TRY(index_of_one(label && strcmp(label, "null") != 0 ? label : "variant", text.data, &index,
-                         err));
+    ocv_auto_json *root =
+        json_pack("{s:i, s:[{s:s, s:s, s:i, s:{s:s, s:s}}]}", "schemaVersion", 2, "manifests",
+                  "mediaType", OCV_MEDIA_TYPE_MANIFEST, "digest", any, "size", 2, "annotations",
+                  OCV_ANNOTATION_LABEL, label && strcmp(label, "null") != 0 ? label : "variant",
+                  OCV_ANNOTATION_PROPERTIES, text.data);
+    if (!root)
+        return ocv_error_set(err, OCV_ERR_DATA, "label or properties are not UTF-8");
+    OCV_TRY(ocv_json_append(root, JSON_COMPACT, &document, err));
+    OCV_TRY(ocv_index_parse(document.data, document.len, OCV_MEDIA_TYPE_INDEX, &index, err));
     const struct ocv_entry *entry = ocv_index_entry(index, 0);
     if (entry->code != OCV_REJECT_NONE)
         return ocv_error_set(err, OCV_ERR_DATA, "%s",

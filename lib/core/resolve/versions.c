@@ -9,17 +9,6 @@
 
 #define MINOR_OPEN 20u /* of a major that is not over: room for versions that are not out yet */
 
-/* "4.5,5.7,6.4", or NULL. */
-static const char *history_of(const char *ns, const char *feature)
-{
-    const size_t n = sizeof(ocv_vocabulary_features) / sizeof(*ocv_vocabulary_features);
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(ocv_vocabulary_features[i].ns, ns) &&
-            !strcmp(ocv_vocabulary_features[i].name, feature))
-            return ocv_vocabulary_features[i].downwards;
-    return NULL;
-}
-
 static unsigned last_minor(const char *history, unsigned major)
 {
     for (const char *at = history; at && *at; at += strcspn(at, ",") + (strchr(at, ',') != NULL))
@@ -32,7 +21,11 @@ int ocv_versions_below(const char *ns, const char *feature, unsigned major, unsi
                        int (*visit)(void *data, const char *version), void *data)
 {
     char text[32];
-    const char *history = history_of(ns, feature);
+    const char *history = NULL; /* "4.5,5.7,6.4", or NULL */
+    for (size_t i = 0; i < sizeof(ocv_vocabulary_features) / sizeof(*ocv_vocabulary_features); i++)
+        if (!strcmp(ocv_vocabulary_features[i].ns, ns) &&
+            !strcmp(ocv_vocabulary_features[i].name, feature))
+            history = ocv_vocabulary_features[i].downwards;
     unsigned oldest = history ? (unsigned)strtoul(history, NULL, 10) : 1;
     int status = 0;
     if (oldest > major)
