@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Why there is no placement: the nearest entries, and what costs them most nodes. */
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 #include "lib/match/match_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define NEAREST_MAX 3u
-
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && !strcmp(a, b));
-}
-
-static bool same_reason(const struct ocv_rejection *a, const struct ocv_rejection *b)
-{
-    return same_text(a->ns, b->ns) && same_text(a->feature, b->feature) &&
-           (a->ns || a->code == b->code);
-}
 
 static const struct ocv_rejection *rejection_of(const struct ocv_match *match, size_t k,
                                                 size_t entry)
@@ -41,7 +31,9 @@ static void find_cost(const struct ocv_match *match, const struct ocv_match_role
             continue;
         for (size_t i = 0; i < match->n_classes; i++)
             if (nodes[i] && ocv_role_takes(match, role, i) &&
-                (other = rejection_of(match, i, entry)) != NULL && same_reason(r, other))
+                (other = rejection_of(match, i, entry)) != NULL &&
+                ocv_text_same(r->ns, other->ns) && ocv_text_same(r->feature, other->feature) &&
+                (r->ns || r->code == other->code))
                 cost += nodes[i];
         if (cost <= lack->cost)
             continue;

@@ -21,11 +21,6 @@ struct fleet_reader {
     json_int_t nodes, classes, want_nodes, want_classes;
 };
 
-static int fail_line(struct ocv_error *err, const char *what)
-{
-    return ocv_error_set(err, OCV_ERR_DATA, "%s", what);
-}
-
 /* A name that is there twice is never skipped: which of the two is meant cannot be known. */
 static int add_node(struct fleet_reader *r, const struct ocv_node *node,
                     const struct ocv_profile *profile, struct ocv_error *err)
@@ -71,7 +66,7 @@ static int read_node(struct fleet_reader *r, const json_t *object, struct ocv_er
     if (json_is_object(profile))
         return add_profile(r, &node, profile, err);
     if (!id)
-        return fail_line(err, "a node has neither 'profile' nor 'class'");
+        return ocv_error_set(err, OCV_ERR_DATA, "a node has neither 'profile' nor 'class'");
     size_t place = ocv_names_find(&r->fleet->by_class, r->fleet, id);
     if (place == SIZE_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "no line before this one has the class '%.20s'",
@@ -82,16 +77,6 @@ static int read_node(struct fleet_reader *r, const json_t *object, struct ocv_er
     return ocv_fleet_add_of(r->fleet, &node, place, err);
 }
 
-static int read_profile(struct fleet_reader *r, json_t *object, struct ocv_error *err)
-{
-    struct ocv_node node = {.slots = DEFAULT_SLOTS, .name = r->line ? NULL : r->how->name};
-    if (!node.name)
-        OCV_TRY(ocv_json_string(object, "profile", "hostname", &node.name, err));
-    if (!node.name)
-        return fail_line(err, "the profile has no 'hostname' to call the node by");
-    return add_profile(r, &node, object, err);
-}
-
 /* {"class": "0123456789ab", "profile": {...}} */
 static int read_class(struct fleet_reader *r, const json_t *object, struct ocv_error *err)
 {
@@ -100,27 +85,13 @@ static int read_class(struct fleet_reader *r, const json_t *object, struct ocv_e
     json_t *essence = json_object_get(object, "profile");
     size_t place;
     if (!id || !json_is_object(essence))
-        return fail_line(err, "a class has 'class' and 'profile'");
+        return ocv_error_set(err, OCV_ERR_DATA, "a class has 'class' and 'profile'");
     OCV_TRY(ocv_profile_of_json(essence, &profile, err));
     OCV_TRY(ocv_fleet_intern(r->fleet, profile, &place, err));
     if (strcmp(r->fleet->classes[place].id, id) != 0)
         return ocv_error_set(err, OCV_ERR_DATA, "the class is %s, not '%.20s'",
                              r->fleet->classes[place].id, id);
     r->classes++;
-    return OCV_OK;
-}
-
-static int read_header(struct fleet_reader *r, const json_t *object, struct ocv_error *err)
-{
-    const json_t *nodes = json_object_get(object, "nodes");
-    const json_t *classes = json_object_get(object, "classes");
-    if (!json_is_integer(nodes) || !json_is_integer(classes))
-        return fail_line(err, "the header has no numbers 'classes' and 'nodes'");
-    if (r->packed)
-        return fail_line(err, "a second header");
-    r->packed = true;
-    r->want_nodes = json_integer_value(nodes);
-    r->want_classes = json_integer_value(classes);
     return OCV_OK;
 }
 
@@ -134,7 +105,7 @@ static int read_kubernetes_node(struct fleet_reader *r, const json_t *item, stru
     ocv_auto_json *root = NULL;
     OCV_TRY(ocv_json_string(meta, "node", "name", &node.name, err));
     if (!node.name)
-        return fail_line(err, "an item has no metadata.name");
+        return ocv_error_set(err, OCV_ERR_DATA, "an item has no metadata.name");
     if (!annotation) {
         r->how->without_profile++;
         return OCV_OK;
@@ -142,7 +113,7 @@ static int read_kubernetes_node(struct fleet_reader *r, const json_t *item, stru
     node.excluded = json_is_true(json_object_get(json_object_get(item, "spec"), "unschedulable"));
     int status =
         text ? ocv_json_load(PROFILE_ANNOTATION, text, strlen(text), OCV_PROFILE_MAX, &root, err)
-             : fail_line(err, PROFILE_ANNOTATION " is not a string");
+             : ocv_error_set(err, OCV_ERR_DATA, "%s is not a string", PROFILE_ANNOTATION);
     if (status == OCV_OK)
         status = add_profile(r, &node, root, err);
     return status < 0 ? ocv_error_prefix(err, "node %.253s", node.name) : OCV_OK;
@@ -181,46 +152,56 @@ static int at_line(struct fleet_reader *r, int status, struct ocv_error *err)
     return status < 0 && r->line ? ocv_error_prefix(err, "line %zu", r->line) : status;
 }
 
-static int read_list(struct fleet_reader *r, const json_t *items, struct ocv_error *err)
-{
-    size_t i;
-    json_t *item;
-    int status = OCV_OK;
-    if (!json_is_array(items))
-        return fail_line(err, "'items' is not a list");
-    json_array_foreach(items, i, item)
-    {
-        status = read_kubernetes_node(r, item, err);
-        if (status < 0)
-            status = ocv_error_prefix(err, "items[%zu]", i);
-        status = skip_or_fail(r, status, err);
-        if (status < 0)
-            break;
-    }
-    return status;
-}
-
 static int read_object(struct fleet_reader *r, json_t *object, struct ocv_error *err)
 {
     const char *schema = ocv_json_text(object, "schema");
-    const json_t *items = json_object_get(object, "items");
-    if (items)
-        return read_list(r, items, err);
-    if (schema && !strcmp(schema, FLEET_SCHEMA))
-        return read_header(r, object, err);
+    json_t *items = json_object_get(object, "items"), *item;
+    int status = OCV_OK;
+    size_t i;
+    if (items && !json_is_array(items))
+        return ocv_error_set(err, OCV_ERR_DATA, "'items' is not a list");
+    if (items) {
+        json_array_foreach(items, i, item)
+        {
+            status = read_kubernetes_node(r, item, err);
+            if (status < 0)
+                status = ocv_error_prefix(err, "items[%zu]", i);
+            OCV_TRY(skip_or_fail(r, status, err));
+        }
+        return OCV_OK;
+    }
+    if (schema && !strcmp(schema, FLEET_SCHEMA)) {
+        const json_t *nodes = json_object_get(object, "nodes");
+        const json_t *classes = json_object_get(object, "classes");
+        if (!json_is_integer(nodes) || !json_is_integer(classes))
+            return ocv_error_set(err, OCV_ERR_DATA,
+                                 "the header has no numbers 'classes' and 'nodes'");
+        if (r->packed)
+            return ocv_error_set(err, OCV_ERR_DATA, "a second header");
+        r->packed = true;
+        r->want_nodes = json_integer_value(nodes);
+        r->want_classes = json_integer_value(classes);
+        return OCV_OK;
+    }
     if (json_object_get(object, "namespaces")) {
+        struct ocv_node node = {.slots = DEFAULT_SLOTS, .name = r->line ? NULL : r->how->name};
         r->nodes++;
-        return skip_or_fail(r, at_line(r, read_profile(r, object, err), err), err);
-    }
-    if (json_object_get(object, "name")) {
+        if (!node.name)
+            status = ocv_json_string(object, "profile", "hostname", &node.name, err);
+        if (status == OCV_OK)
+            status = node.name ? add_profile(r, &node, object, err)
+                               : ocv_error_set(err, OCV_ERR_DATA,
+                                               "the profile has no 'hostname' to call the node by");
+    } else if (json_object_get(object, "name")) {
         r->nodes++;
-        return skip_or_fail(r, at_line(r, read_node(r, object, err), err), err);
-    }
-    if (json_object_get(object, "class"))
+        status = read_node(r, object, err);
+    } else if (json_object_get(object, "class")) {
         return at_line(r, read_class(r, object, err), err);
-    return skip_or_fail(
-        r, at_line(r, fail_line(err, "neither a profile, nor a node, nor a list of nodes"), err),
-        err);
+    } else {
+        status =
+            ocv_error_set(err, OCV_ERR_DATA, "neither a profile, nor a node, nor a list of nodes");
+    }
+    return skip_or_fail(r, at_line(r, status, err), err);
 }
 
 static size_t line_length(const char *text, size_t len)

@@ -18,34 +18,6 @@ void ocv_match_free(struct ocv_match *match)
     free(match);
 }
 
-static int resolve_class(struct ocv_match *match, size_t class_place, struct ocv_error *err)
-{
-    const struct ocv_profile *profile = match->fleet->classes[class_place].profile;
-    struct ocv_decision *d = NULL;
-    int status = ocv_resolve_with(match->index, profile, match->options, &match->tables, &d, err);
-    if (status == OCV_ERR_INVALID && err)
-        err->status = status = OCV_ERR_DATA; /* the profile names no platform */
-    if (status < 0) {                        /* the first node of the class names it */
-        const struct ocv_fleet *fleet = match->fleet;
-        size_t i = 0;
-        while (i < fleet->n_nodes && fleet->nodes[i].class_place != class_place)
-            i++;
-        ocv_error_prefix(err, "node %.253s",
-                         i < fleet->n_nodes ? fleet->nodes[i].name
-                                            : fleet->classes[class_place].id);
-        return status;
-    }
-    class_rank *ranks = match->ranks + class_place * match->n_entries;
-    match->decisions[class_place] = d;
-    for (size_t i = 0; i < d->n_candidates; i++)
-        ranks[d->candidates[i].entry->position] = (class_rank)i;
-    for (size_t i = 0; i < d->n_rejected; i++)
-        ranks[d->rejected[i].entry->position] = -1 - (class_rank)i;
-    for (size_t i = 0; i < match->n_entries && ocv_match_undecided(match, class_place); i++)
-        ranks[i] = CLASS_UNDECIDED;
-    return OCV_OK;
-}
-
 int ocv_match_update(struct ocv_match *match, struct ocv_error *err)
 {
     size_t n = match->fleet->n_classes;
@@ -62,9 +34,29 @@ int ocv_match_update(struct ocv_match *match, struct ocv_error *err)
             return ocv_error_nomem(err);
         match->ranks = ranks;
     }
-    while (match->n_classes < n) {
-        OCV_TRY(resolve_class(match, match->n_classes, err));
-        match->n_classes++;
+    for (size_t k; (k = match->n_classes) < n; match->n_classes++) {
+        const struct ocv_fleet *fleet = match->fleet;
+        struct ocv_decision *d = NULL;
+        int status = ocv_resolve_with(match->index, fleet->classes[k].profile, match->options,
+                                      &match->tables, &d, err);
+        if (status == OCV_ERR_INVALID && err)
+            err->status = status = OCV_ERR_DATA; /* the profile names no platform */
+        if (status < 0) {                        /* the first node of the class names it */
+            size_t i = 0;
+            while (i < fleet->n_nodes && fleet->nodes[i].class_place != k)
+                i++;
+            ocv_error_prefix(err, "node %.253s",
+                             i < fleet->n_nodes ? fleet->nodes[i].name : fleet->classes[k].id);
+            return status;
+        }
+        class_rank *ranks = match->ranks + k * match->n_entries;
+        match->decisions[k] = d;
+        for (size_t i = 0; i < d->n_candidates; i++)
+            ranks[d->candidates[i].entry->position] = (class_rank)i;
+        for (size_t i = 0; i < d->n_rejected; i++)
+            ranks[d->rejected[i].entry->position] = -1 - (class_rank)i;
+        for (size_t i = 0; i < match->n_entries && ocv_match_undecided(match, k); i++)
+            ranks[i] = CLASS_UNDECIDED;
     }
     return OCV_OK;
 }

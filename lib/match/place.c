@@ -31,13 +31,6 @@ void ocv_placement_free(struct ocv_placement *placement)
     free(placement);
 }
 
-static uint32_t free_slots(const struct ocv_match_request *request, const struct fleet_node *node)
-{
-    if (request->policy == OCV_MATCH_COMMON)
-        return 1; /* the allocation owns the node, regardless of other jobs there */
-    return node->excluded ? 0 : node->slots;
-}
-
 static bool role_fits(const struct placement_search *s, size_t role, size_t class_place)
 {
     size_t at = s->chosen[role];
@@ -59,27 +52,22 @@ static unsigned count_takers(const struct placement_search *s, size_t class_plac
     return mask;
 }
 
-static void fill_share(const struct placement_search *s, struct share *share)
+/* Is there room for all members? `*share`: whose, and which roles want it. */
+static bool is_feasible(const struct placement_search *s, struct share *share)
 {
-    memset(share, 0, sizeof(*share));
-    share->n_roles = s->request->n_roles;
+    *share = (struct share){.n_roles = s->request->n_roles};
     for (size_t r = 0; r < share->n_roles; r++)
         share->want[r] = s->request->roles[r].count;
     for (size_t k = 0; k < s->match->n_classes; k++)
         if (s->room.of_class[k])
             share->room[count_takers(s, k)] += s->room.of_class[k];
-}
-
-static bool is_feasible(const struct placement_search *s)
-{
-    struct share share;
-    fill_share(s, &share);
-    return ocv_share_suffices(&share);
+    return ocv_share_suffices(share);
 }
 
 /* The first combination, by the order of the first role's candidates, then the second's. */
 static bool choose_from(struct placement_search *s, size_t role)
 {
+    struct share share;
     if (role == s->request->n_roles)
         return true;
     for (size_t i = 0; i < s->n_candidates[role] && s->trials < TRIALS_MAX; i++) {
@@ -87,27 +75,11 @@ static bool choose_from(struct placement_search *s, size_t role)
             continue;
         s->chosen[role] = i;
         s->trials++;
-        if (is_feasible(s) && choose_from(s, role + 1))
+        if (is_feasible(s, &share) && choose_from(s, role + 1))
             return true;
     }
     s->chosen[role] = SIZE_MAX;
     return false;
-}
-
-/* Classes by how much a role wants their nodes, 0 first; SIZE_MAX: not at all. Under `best` that is
- * the place of the class's own choice among all choices. */
-static size_t preference_of(const struct placement_search *s, size_t role, size_t class_place)
-{
-    const struct ocv_decision *d = s->match->decisions[class_place];
-    if (!s->room.of_class[class_place] || !role_fits(s, role, class_place))
-        return SIZE_MAX;
-    const struct ocv_entry *own = d->candidates[0].entry;
-    if (s->chosen[role] != SIZE_MAX)
-        return own->position == s->candidates[role][s->chosen[role]].entry ? 0 : 1;
-    for (size_t i = 0; i < s->n_candidates[role]; i++)
-        if (s->candidates[role][i].entry == own->position)
-            return i;
-    return SIZE_MAX;
 }
 
 /* Give the node's free slots to the role, as far as the others can do without them. */
@@ -167,8 +139,20 @@ static int take_nodes(struct placement_search *s, size_t role, struct share *sha
     ocv_auto_free size_t *preferences = calloc(s->match->n_classes + 1, sizeof(*preferences));
     if (!preferences)
         return ocv_error_nomem(err);
-    for (size_t k = 0; k < s->match->n_classes; k++)
-        preferences[k] = preference_of(s, role, k);
+    /* classes by how much the role wants their nodes, 0 first; SIZE_MAX: not at all. Under `best`
+     * that is the place of the class's own choice among all choices. */
+    for (size_t k = 0; k < s->match->n_classes; k++) {
+        preferences[k] = SIZE_MAX;
+        if (!s->room.of_class[k] || !role_fits(s, role, k))
+            continue;
+        size_t own = s->match->decisions[k]->candidates[0].entry->position, i = 0;
+        while (i < s->n_candidates[role] && s->candidates[role][i].entry != own)
+            i++;
+        if (s->chosen[role] != SIZE_MAX)
+            preferences[k] = own == s->candidates[role][s->chosen[role]].entry ? 0 : 1;
+        else if (i < s->n_candidates[role])
+            preferences[k] = i;
+    }
     for (size_t i = 0, end; i < fleet->n_nodes; i = end) {
         uint32_t weight = fleet->nodes[fleet->order[i]].weight;
         for (end = i + 1; end < fleet->n_nodes && fleet->nodes[fleet->order[end]].weight == weight;
@@ -211,14 +195,17 @@ static int place_members(struct placement_search *s, struct ocv_error *err)
     s->room.of_class = calloc(s->match->n_classes + 1, sizeof(*s->room.of_class));
     if (!s->room.of_node || !s->room.of_class)
         return ocv_error_nomem(err);
-    for (size_t i = 0; !s->request->nodes && i < fleet->n_nodes; i++)
-        s->room.of_node[i] = free_slots(s->request, &fleet->nodes[i]);
-    for (size_t i = 0; s->request->nodes && i < s->request->n_nodes; i++) {
-        size_t at = ocv_fleet_find(fleet, s->request->nodes[i]);
+    const char *const *listed = s->request->nodes;
+    for (size_t i = 0; i < (listed ? s->request->n_nodes : fleet->n_nodes); i++) {
+        size_t at = listed ? ocv_fleet_find(fleet, listed[i]) : i;
         if (at == fleet->n_nodes)
             return ocv_error_set(err, OCV_ERR_NOT_FOUND, "the fleet has no node '%.253s'",
-                                 s->request->nodes[i]);
-        s->room.of_node[at] = free_slots(s->request, &fleet->nodes[at]);
+                                 listed[i]);
+        const struct fleet_node *node = &fleet->nodes[at];
+        if (s->request->policy == OCV_MATCH_COMMON)
+            s->room.of_node[at] = 1; /* the allocation owns the node, regardless of other jobs */
+        else
+            s->room.of_node[at] = node->excluded ? 0 : node->slots;
     }
     for (size_t i = 0; i < fleet->n_nodes; i++)
         s->room.of_class[fleet->nodes[i].class_place] += s->room.of_node[i];
@@ -233,9 +220,8 @@ static int place_members(struct placement_search *s, struct ocv_error *err)
             ocv_candidates(s->match, &s->request->roles[r], &s->room, s->pin, s->candidates[r]);
         s->chosen[r] = SIZE_MAX;
     }
-    if (s->request->policy == OCV_MATCH_BEST ? is_feasible(s) : choose_from(s, 0)) {
-        struct share share;
-        fill_share(s, &share);
+    struct share share;
+    if ((s->request->policy == OCV_MATCH_BEST || choose_from(s, 0)) && is_feasible(s, &share)) {
         for (size_t r = 0; r < s->request->n_roles; r++)
             if (s->candidates[r] && s->chosen[r] != SIZE_MAX)
                 s->out->entries[r] =
