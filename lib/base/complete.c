@@ -7,18 +7,12 @@
 #define KIND_MAX 96
 #define WORDS "abcdefghijklmnopqrstuvwxyz0123456789-"
 
-/* True for a word that a shell neither splits nor runs. */
-static bool is_plain(const char *text)
-{
-    for (; *text; text++)
-        if (!isalnum((unsigned char)*text) && !strchr("-_./:@%+=,", *text))
-            return false;
-    return true;
-}
-
 void ocv_complete_offer(struct ocv_completion *c, const char *text, const char *about)
 {
-    if (strncmp(text, c->word, strlen(c->word)) != 0 || !*text || !is_plain(text))
+    const char *end = text; /* of what a shell neither splits nor runs */
+    while (isalnum((unsigned char)*end) || (*end && strchr("-_./:@%+=,", *end)))
+        end++;
+    if (strncmp(text, c->word, strlen(c->word)) != 0 || !*text || *end)
         return;
     fputs(text, c->out);
     if (about && *about)
@@ -90,17 +84,6 @@ static const struct ocv_option *wants_next(const struct ocv_options *options, co
     return NULL;
 }
 
-/* "[LABEL=PROPERTY[,...]]..." without what says that it may be left out or given again. */
-static bool clean_kind(char *kind)
-{
-    size_t len = strlen(kind);
-    bool again = len > 3 && !strcmp(kind + len - 3, "...");
-    if (again)
-        kind[len - 3] = '\0';
-    memmove(kind, kind + strspn(kind, "["), strlen(kind + strspn(kind, "[")) + 1);
-    return again;
-}
-
 /* The next word of the first line, "" at its end. */
 static const char *next_token(const char *at, char out[KIND_MAX])
 {
@@ -130,9 +113,14 @@ static void offer_argument(struct ocv_completion *c, size_t wanted)
                  (begun || or || bar || !islower((unsigned char)token[0]))) {
             n += ! or || !n;
             begun = true;
-            again = clean_kind(token) || (or &&again);
+            /* "[LABEL=PROPERTY[,...]]...": it may be left out or given again */
+            size_t len = strlen(token);
+            bool dots = len > 3 && !strcmp(token + len - 3, "...");
+            again = dots || (or &&again);
+            if (dots)
+                token[len - 3] = '\0';
             if (n == wanted + 1)
-                offer_kind(c, token);
+                offer_kind(c, token + strspn(token, "["));
         }
         or = false;
     }

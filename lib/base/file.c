@@ -165,29 +165,22 @@ int ocv_directory_open(int dirfd, const char *dir, const char *name, bool make, 
     return OCV_OK;
 }
 
-/* Open a new file under a name that no other process has. */
-static int open_temporary(int tmpfd, char name[TEMPORARY_MAX], mode_t mode)
-{
-    for (int attempt = 0; attempt < 16; attempt++) {
-        uint64_t random;
-        if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
-            return -1;
-        snprintf(name, TEMPORARY_MAX, TEMPORARY "%016llx", (unsigned long long)random);
-        int fd = openat(tmpfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-        if (fd >= 0 || errno != EEXIST)
-            return fd;
-    }
-    return -1;
-}
-
 int ocv_file_replace(int tmpfd, int dirfd, const char *dir, const char *name, const void *data,
                      size_t len, mode_t mode, struct ocv_error *err)
 {
     char temporary[TEMPORARY_MAX];
-    /* a private file is private while it is written, too */
-    ocv_auto_fd int fd = open_temporary(tmpfd, temporary, mode ? 0600 : 0666);
-    if (fd < 0)
-        return ocv_file_fail(err, dir, name, "write");
+    ocv_auto_fd int fd = -1;
+    for (int attempt = 0; fd < 0; attempt++) { /* a new file under a name that no process has */
+        uint64_t random;
+        if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+            return ocv_file_fail(err, dir, name, "write");
+        snprintf(temporary, sizeof(temporary), TEMPORARY "%016llx", (unsigned long long)random);
+        /* a private file is private while it is written, too */
+        fd = openat(tmpfd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                    mode ? 0600 : 0666);
+        if (fd < 0 && (errno != EEXIST || attempt == 15))
+            return ocv_file_fail(err, dir, name, "write");
+    }
     if (!ocv_fd_write(fd, data, len) || (mode && fchmod(fd, mode) < 0) || fsync(fd) < 0 ||
         renameat(tmpfd, temporary, dirfd, name) < 0) {
         int status = ocv_file_fail(err, dir, name, "write");

@@ -123,30 +123,19 @@ static bool print_row(const struct ocv_option *row, bool brief, FILE *out)
     return !brief || !strchr(row->help + (*row->help == '\n'), '\n');
 }
 
-static bool is_shown(const struct ocv_option *row, enum ocv_options_shown shown)
-{
-    bool folded = row->flags & OCV_OPTION_FOLDED, more = row->flags & OCV_OPTION_MORE;
-    switch (shown) {
-    case OCV_OPTIONS_SHORT:
-        return !folded && !more;
-    case OCV_OPTIONS_OWN:
-        return !folded;
-    case OCV_OPTIONS_REST:
-        return folded;
-    default:
-        return true;
-    }
-}
-
 bool ocv_options_print(const struct ocv_options *options, FILE *out)
 {
-    bool all = true;
+    bool all = true, brief = options->shown == OCV_OPTIONS_SHORT;
     for (size_t i = 0; i < options->n; i++) {
         const struct ocv_option *row = options->list[i].row;
+        bool folded = row->flags & OCV_OPTION_FOLDED, more = row->flags & OCV_OPTION_MORE;
         if (!row->help)
             continue;
-        if (is_shown(row, options->shown))
-            all = print_row(row, options->shown == OCV_OPTIONS_SHORT, out) && all;
+        if (brief                                ? !folded && !more
+            : options->shown == OCV_OPTIONS_OWN  ? !folded
+            : options->shown == OCV_OPTIONS_REST ? folded
+                                                 : true)
+            all = print_row(row, brief, out) && all;
         else
             all = false;
     }
@@ -252,13 +241,12 @@ static int refuse_option(struct ocv_options *options, char *const *argv, int val
                          struct ocv_error *err)
 {
     const char *text = value == ':' ? argv[optind - 1] : as_typed(argv);
+    const char *needed = value_name(options, find_row(options, optopt));
     int len = text ? (int)strcspn(text, "=") : 0;
     if (value == ':' && text && !strncmp(text, "--", 2))
-        return ocv_error_set(err, OCV_ERR_INVALID, "%.*s needs %s", len, text,
-                             value_name(options, find_row(options, optopt)));
+        return ocv_error_set(err, OCV_ERR_INVALID, "%.*s needs %s", len, text, needed);
     if (value == ':')
-        return ocv_error_set(err, OCV_ERR_INVALID, "-%c needs %s", optopt,
-                             value_name(options, find_row(options, optopt)));
+        return ocv_error_set(err, OCV_ERR_INVALID, "-%c needs %s", optopt, needed);
     if (optopt >= LONG_FIRST)
         return ocv_error_set(err, OCV_ERR_INVALID, "option '%.*s' takes no value", len, text);
     if (optopt)

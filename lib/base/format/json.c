@@ -27,24 +27,6 @@ static size_t feed_byte(void *buffer, size_t len, void *data)
     return 1;
 }
 
-static int load_any(const char *what, const char *text, size_t len, json_t **out,
-                    struct ocv_error *err)
-{
-    struct json_feed feed = {text, text + len, false};
-    json_error_t e;
-    errno = 0;
-    ocv_auto_json *json = json_load_callback(feed_byte, &feed, JSON_REJECT_DUPLICATES, &e);
-    if (feed.nomem || errno == ENOMEM)
-        return ocv_error_nomem(err);
-    if (!json)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s is not valid JSON: line %d: %s", what, e.line,
-                             e.text);
-    if (!json_is_object(json))
-        return ocv_error_set(err, OCV_ERR_DATA, "%s is not a JSON object", what);
-    *out = ocv_steal(&json);
-    return OCV_OK;
-}
-
 void ocv_json_drop_null(json_t *json)
 {
     const char *key;
@@ -71,14 +53,25 @@ int ocv_json_load(const char *what, const void *bytes, size_t len, size_t max, j
         return ocv_error_set(err, OCV_ERR_DATA, "%s is larger than %zu bytes", what, max);
     const char *text = bytes ? bytes : "";
     bool nomem = false;
-    json_t *json = ocv_json_plain(text, bytes ? len : 0, &nomem);
+    ocv_auto_json *json = ocv_json_plain(text, bytes ? len : 0, &nomem);
     if (nomem)
         return ocv_error_nomem(err);
-    if (!json)
-        OCV_TRY(load_any(what, text, bytes ? len : 0, &json, err));
+    if (!json) {
+        struct json_feed feed = {text, text + (bytes ? len : 0), false};
+        json_error_t e;
+        errno = 0;
+        json = json_load_callback(feed_byte, &feed, JSON_REJECT_DUPLICATES, &e);
+        if (feed.nomem || errno == ENOMEM)
+            return ocv_error_nomem(err);
+        if (!json)
+            return ocv_error_set(err, OCV_ERR_DATA, "%s is not valid JSON: line %d: %s", what,
+                                 e.line, e.text);
+        if (!json_is_object(json))
+            return ocv_error_set(err, OCV_ERR_DATA, "%s is not a JSON object", what);
+    }
     if (memmem(text, len, "null", 4))
         ocv_json_drop_null(json);
-    *out = json;
+    *out = ocv_steal(&json);
     return OCV_OK;
 }
 

@@ -103,29 +103,6 @@ static int take_string(struct json_walker *w)
     return w->p++ == w->end ? MALFORMED : 0;
 }
 
-static int take_number(struct json_walker *w)
-{
-    const char *from = w->p;
-    while (w->p < w->end && *w->p && strchr("0123456789+-.eE", *w->p))
-        w->p++;
-    memcpy(w->word, from, (size_t)(w->p - from));
-    w->word[w->p - from] = '\0';
-    return from == w->p ? MALFORMED : 0;
-}
-
-static int take_word(struct json_walker *w)
-{
-    static const char *const words[] = {"true", "false", "null"};
-    for (unsigned i = 0; i < 3; i++) {
-        size_t n = strlen(words[i]);
-        if ((size_t)(w->end - w->p) >= n && memcmp(w->p, words[i], n) == 0) {
-            w->p += n;
-            return 0;
-        }
-    }
-    return MALFORMED;
-}
-
 static int walk_members(struct json_walker *w, char close)
 {
     if (w->depth++ == OCV_JSON_WALK_DEPTH)
@@ -156,18 +133,25 @@ static int walk_value(struct json_walker *w)
 {
     skip_space(w);
     char c = w->p < w->end ? *w->p : '\0';
-    int bad;
+    bool bad = false;
     if (c == '"') {
         w->p++;
-        bad = take_string(w);
+        bad = take_string(w) != 0;
     } else if (c == '[' || c == '{') {
         w->p++;
-        bad = 0;
     } else if (c == 't' || c == 'f' || c == 'n') {
-        bad = take_word(w);
+        const char *word = c == 't' ? "true" : c == 'f' ? "false" : "null";
+        size_t n = strlen(word);
+        bad = (size_t)(w->end - w->p) < n || memcmp(w->p, word, n) != 0;
+        w->p += bad ? 0 : n;
         c = c == 'n' ? 'n' : 'b';
     } else {
-        bad = take_number(w);
+        const char *from = w->p;
+        while (w->p < w->end && *w->p && strchr("0123456789+-.eE", *w->p))
+            w->p++;
+        memcpy(w->word, from, (size_t)(w->p - from));
+        w->word[w->p - from] = '\0';
+        bad = from == w->p;
         c = '0';
     }
     if (bad)

@@ -26,14 +26,6 @@ bool ocv_duration_parse(const char *text, int64_t *ms)
     return false;
 }
 
-/* The port behind the last colon, -1: none. */
-static long parse_port(const char *text)
-{
-    size_t digits = strspn(text, "0123456789");
-    long port = digits == 0 || digits > PORT_DIGITS || text[digits] ? -1 : strtol(text, NULL, 10);
-    return port > UINT16_MAX ? -1 : port;
-}
-
 bool ocv_address_parse(const char *text, struct sockaddr_storage *out, socklen_t *len)
 {
     char host[INET6_ADDRSTRLEN + 2];
@@ -41,8 +33,11 @@ bool ocv_address_parse(const char *text, struct sockaddr_storage *out, socklen_t
     struct sockaddr_in6 *six = (struct sockaddr_in6 *)out;
     const char *colon = strrchr(text, ':');
     size_t n = colon ? (size_t)(colon - text) : 0;
-    long port = n == 0 || n >= sizeof(host) ? -1 : parse_port(colon + 1);
-    if (port < 0)
+    size_t digits = n ? strspn(colon + 1, "0123456789") : 0;
+    if (n >= sizeof(host) || digits == 0 || digits > PORT_DIGITS || colon[1 + digits])
+        return false;
+    long port = strtol(colon + 1, NULL, 10);
+    if (port > UINT16_MAX)
         return false;
     memcpy(host, text, n);
     host[n] = '\0';

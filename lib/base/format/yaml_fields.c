@@ -12,41 +12,30 @@
 
 const char *const ocv_yaml_flag_words[] = {"true", "false", NULL};
 
-OCV_PRINTF(4, 0)
-static int format_error(const struct ocv_yaml_reader *r, size_t line, const char *subject,
-                        const char *format, va_list args)
-{
-    char what[MESSAGE_MAX];
-    vsnprintf(what, sizeof(what), format, args);
-    return ocv_error_set(r->err, OCV_ERR_CONFIG, "%s:%zu: %s%s", r->source, line, subject, what);
-}
-
 int ocv_yaml_fail(const struct ocv_yaml_reader *r, const struct ocv_yaml *node, const char *format,
                   ...)
 {
+    char what[MESSAGE_MAX];
     va_list args;
     va_start(args, format);
-    int status = format_error(r, node->line, "", format, args);
+    vsnprintf(what, sizeof(what), format, args);
     va_end(args);
-    return status;
+    return ocv_error_set(r->err, OCV_ERR_CONFIG, "%s:%zu: %s", r->source, node->line, what);
 }
 
 /* "'KEY' ", "'TEXT' ", "a variant " */
 OCV_PRINTF(4, 5)
 static int error_about(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
-                       const char *what, const char *format, ...)
+                       const char *subject, const char *format, ...)
 {
-    char subject[SHOWN + 8];
+    char what[MESSAGE_MAX];
     const char *name = node->key ? node->key : node->text;
-    if (name)
-        snprintf(subject, sizeof(subject), "'%.*s' ", SHOWN, name);
-    else
-        snprintf(subject, sizeof(subject), "%s ", what);
     va_list args;
     va_start(args, format);
-    int status = format_error(r, node->line, subject, format, args);
+    vsnprintf(what, sizeof(what), format, args);
     va_end(args);
-    return status;
+    return ocv_error_set(r->err, OCV_ERR_CONFIG, name ? "%s:%zu: '%.*s' %s" : "%s:%zu: %.*s %s",
+                         r->source, node->line, SHOWN, name ? name : subject, what);
 }
 
 int ocv_yaml_error(const struct ocv_yaml_reader *r, const struct ocv_yaml *node, const char *format,
@@ -157,16 +146,6 @@ int ocv_yaml_check_text(const struct ocv_yaml_rule *rule, const char *name, cons
                          SHOWN, name, wanted, meant_word(rule, text, question));
 }
 
-/* Members that are not texts are reported by their own rule. */
-static int check_once(const struct ocv_yaml_reader *r, const struct ocv_yaml *list)
-{
-    for (const struct ocv_yaml *m = list->first; m; m = m->next)
-        for (const struct ocv_yaml *k = list->first; k != m; k = k->next)
-            if (k->text && m->text && strcmp(k->text, m->text) == 0)
-                return ocv_yaml_error(r, m, "is given twice");
-    return OCV_OK;
-}
-
 static int check_map(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,
                      const struct ocv_yaml *map)
 {
@@ -218,8 +197,11 @@ int ocv_yaml_check(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *
         return error_about(r, node, subject_of(rule), "has more than %zu members", rule->max);
     for (const struct ocv_yaml *m = list ? node->first : NULL; m && rule->item; m = m->next)
         OCV_TRY(ocv_yaml_check(r, rule->item, m));
-    if (list && rule->once)
-        OCV_TRY(check_once(r, node));
+    /* members that are not texts are reported by their own rule */
+    for (const struct ocv_yaml *m = list && rule->once ? node->first : NULL; m; m = m->next)
+        for (const struct ocv_yaml *k = node->first; k != m; k = k->next)
+            if (k->text && m->text && strcmp(k->text, m->text) == 0)
+                return ocv_yaml_error(r, m, "is given twice");
     if (node->type == OCV_YAML_MAP)
         OCV_TRY(check_map(r, rule, node));
     return rule->check ? rule->check(r, node) : OCV_OK;

@@ -3,6 +3,8 @@
  * loader recurses without limit and does not detect duplicate keys. */
 #include "lib/base/format/yaml.h"
 
+#include "lib/base/cleanup.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
@@ -27,26 +29,6 @@ struct builder {
 static int fail_at(const struct builder *b, size_t line, const char *what)
 {
     return ocv_error_set(b->err, OCV_ERR_CONFIG, "%s:%zu: %s", b->source, line, what);
-}
-
-static struct ocv_yaml *node_new(struct builder *b, const yaml_event_t *event)
-{
-    struct ocv_yaml *node = calloc(1, sizeof(*node));
-    if (!node)
-        return NULL;
-    node->type = event->type == YAML_SCALAR_EVENT          ? OCV_YAML_SCALAR
-                 : event->type == YAML_MAPPING_START_EVENT ? OCV_YAML_MAP
-                                                           : OCV_YAML_LIST;
-    node->line = b->key ? b->key_line : event->start_mark.line + 1;
-    node->key = b->key;
-    b->key = NULL;
-    if (node->type == OCV_YAML_SCALAR)
-        node->text = strdup((const char *)event->data.scalar.value);
-    if (node->type == OCV_YAML_SCALAR && !node->text) {
-        ocv_yaml_free(node);
-        return NULL;
-    }
-    return node;
 }
 
 static int take_key(struct builder *b, const yaml_event_t *event)
@@ -74,9 +56,19 @@ static int add_node(struct builder *b, const yaml_event_t *event)
         return fail_at(b, event->start_mark.line + 1, "too many values");
     if (event->type != YAML_SCALAR_EVENT && b->depth == OCV_YAML_DEPTH_MAX)
         return fail_at(b, event->start_mark.line + 1, "nested too deeply");
-    struct ocv_yaml *node = node_new(b, event);
+    struct ocv_yaml *node = calloc(1, sizeof(*node));
     if (!node)
         return ocv_error_nomem(b->err);
+    node->type = event->type == YAML_SCALAR_EVENT          ? OCV_YAML_SCALAR
+                 : event->type == YAML_MAPPING_START_EVENT ? OCV_YAML_MAP
+                                                           : OCV_YAML_LIST;
+    node->line = b->key ? b->key_line : event->start_mark.line + 1;
+    node->key = ocv_steal(&b->key);
+    if (node->type == OCV_YAML_SCALAR &&
+        !(node->text = strdup((const char *)event->data.scalar.value))) {
+        ocv_yaml_free(node);
+        return ocv_error_nomem(b->err);
+    }
     if (b->depth == 0) {
         b->root = node;
     } else {
@@ -128,21 +120,6 @@ static int refuse_input(const struct builder *b)
     return fail_at(b, line, problem);
 }
 
-static int build_tree(struct builder *b)
-{
-    for (bool end = false; !end;) {
-        yaml_event_t event;
-        if (!yaml_parser_parse(&b->parser, &event))
-            return b->parser.error == YAML_MEMORY_ERROR ? ocv_error_nomem(b->err) : refuse_input(b);
-        int status = take_event(b, &event);
-        end = event.type == YAML_STREAM_END_EVENT;
-        yaml_event_delete(&event);
-        if (status < 0)
-            return status;
-    }
-    return OCV_OK;
-}
-
 int ocv_yaml_read(const char *source, const char *text, size_t len, struct ocv_yaml **out,
                   struct ocv_error *err)
 {
@@ -150,7 +127,17 @@ int ocv_yaml_read(const char *source, const char *text, size_t len, struct ocv_y
     if (!yaml_parser_initialize(&b.parser))
         return ocv_error_nomem(err);
     yaml_parser_set_input_string(&b.parser, (const unsigned char *)text, len);
-    int status = build_tree(&b);
+    int status = OCV_OK;
+    for (bool end = false; !end && status == OCV_OK;) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(&b.parser, &event)) {
+            status = b.parser.error == YAML_MEMORY_ERROR ? ocv_error_nomem(err) : refuse_input(&b);
+            break;
+        }
+        status = take_event(&b, &event);
+        end = event.type == YAML_STREAM_END_EVENT;
+        yaml_event_delete(&event);
+    }
     yaml_parser_delete(&b.parser);
     free(b.key);
     if (status < 0)

@@ -61,19 +61,6 @@ struct plan {
     rlim64_t open_files; /* the caller's limit on descriptors */
 };
 
-/* Ignored signals stay so, unless the program is confined; a handler of ours must not run in it. */
-UNWATCHED static void reset_signals(const struct plan *plan)
-{
-    /* all zero is SIG_DFL without flags in every architecture's struct */
-    unsigned long nothing[16];
-    for (size_t i = 0; i < sizeof(nothing) / sizeof(*nothing); i++)
-        nothing[i] = 0;
-    for (int signal = 1; signal <= SIGNALS; signal++)
-        if (!(plan->ignored >> (signal - 1) & 1))
-            syscall(SYS_rt_sigaction, signal, nothing, NULL, SIGNALS / 8);
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, nothing, NULL, SIGNALS / 8);
-}
-
 UNWATCHED static bool arrange_files(const struct plan *plan)
 {
     if (syscall(SYS_dup3, plan->in, 0, 0) < 0 || syscall(SYS_dup3, plan->out, 1, 0) < 0 ||
@@ -108,7 +95,15 @@ UNWATCHED static int child_main(void *data)
 {
     const struct plan *plan = data;
     if (arrange_files(plan) && confine_child(plan)) {
-        reset_signals(plan);
+        /* ignored signals stay so, unless the program is confined; a handler of ours must not run
+         * in it. All zero is SIG_DFL without flags in every architecture's struct. */
+        unsigned long nothing[16];
+        for (size_t i = 0; i < sizeof(nothing) / sizeof(*nothing); i++)
+            nothing[i] = 0;
+        for (int signal = 1; signal <= SIGNALS; signal++)
+            if (!(plan->ignored >> (signal - 1) & 1))
+                syscall(SYS_rt_sigaction, signal, nothing, NULL, SIGNALS / 8);
+        syscall(SYS_rt_sigprocmask, SIG_SETMASK, nothing, NULL, SIGNALS / 8);
         if (plan->program < 0)
             syscall(SYS_execve, plan->path, plan->argv, plan->environment);
         else
@@ -186,17 +181,6 @@ static pid_t clone_child(struct plan *plan)
     return pid;
 }
 
-/* What the child wrote before it gave up: an errno, 0 if it execed. */
-static int read_report(int fd)
-{
-    int code = 0;
-    ssize_t n;
-    do
-        n = read(fd, &code, sizeof(code));
-    while (n < 0 && errno == EINTR);
-    return n == (ssize_t)sizeof(code) ? code : 0;
-}
-
 int ocv_spawn_start(const struct ocv_spawn_program *program, pid_t *pid)
 {
     char path[PATH_MAX];
@@ -244,7 +228,14 @@ int ocv_spawn_start(const struct ocv_spawn_program *program, pid_t *pid)
     ocv_fd_close(&lifted);
     ocv_fd_close(&written);
     lifted = written = -1;
-    int code = read_report(report);
+    /* what the child wrote before it gave up: an errno, nothing if it execed */
+    int code = 0;
+    ssize_t n;
+    do
+        n = read(report, &code, sizeof(code));
+    while (n < 0 && errno == EINTR);
+    if (n != (ssize_t)sizeof(code))
+        code = 0;
     if (code == 0)
         *pid = started;
     else

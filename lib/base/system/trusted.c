@@ -202,22 +202,6 @@ static int check_formats(const char *directory, unsigned depth, struct ocv_error
     return OCV_OK;
 }
 
-/* Who reads it must be trusted, too; `*script`: somebody does. What cannot be read (`fd` is a place
- * only) is left to the kernel: no interpreter could read it either. */
-static int check_reader(int fd, unsigned depth, bool *script, struct ocv_error *err)
-{
-    char line[FIRST_LINE] = "";
-    ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
-    *script = n >= 0 && (n < 4 || memcmp(line, "\177ELF", 4) != 0);
-    if (!*script)
-        return OCV_OK;
-    if (n < 2 || line[0] != '#' || line[1] != '!')
-        return check_formats(FORMATS, depth, err);
-    char *path = line + 2 + strspn(line + 2, " \t"); /* "#!/bin/sh -e" */
-    path[strcspn(path, " \t\n")] = '\0';
-    return check_interpreter(path, depth, err);
-}
-
 static int open_program(const char *path, unsigned depth, int *fd, bool *script,
                         struct ocv_error *err)
 {
@@ -226,7 +210,20 @@ static int open_program(const char *path, unsigned depth, int *fd, bool *script,
     OCV_TRY(ocv_trusted_open(path, S_IFREG, &program, err));
     if (fstat(program, &st) == 0 && !(st.st_mode & 0111))
         return ocv_error_set(err, OCV_ERR_CONFIG, "%s: %s", path, strerror(EACCES));
-    if (check_reader(program, depth, script, err) < 0) {
+    /* Who reads it must be trusted, too; `*script`: somebody does. What cannot be read (a place
+     * only) is left to the kernel: no interpreter could read it either. */
+    int status = OCV_OK;
+    char line[FIRST_LINE] = "";
+    ssize_t n = pread(program, line, sizeof(line) - 1, 0);
+    *script = n >= 0 && (n < 4 || memcmp(line, "\177ELF", 4) != 0);
+    if (*script && (n < 2 || line[0] != '#' || line[1] != '!')) {
+        status = check_formats(FORMATS, depth, err);
+    } else if (*script) {
+        char *interpreter = line + 2 + strspn(line + 2, " \t"); /* "#!/bin/sh -e" */
+        interpreter[strcspn(interpreter, " \t\n")] = '\0';
+        status = check_interpreter(interpreter, depth, err);
+    }
+    if (status < 0) {
         if (err && err->status == OCV_ERR_NOT_FOUND) /* not the program itself */
             err->status = OCV_ERR_CONFIG;
         ocv_error_prefix(err, "%s", path);

@@ -86,42 +86,31 @@ static bool remove_stale(const char *path, const struct sockaddr_un *address)
     return !used;
 }
 
-/* -1 with errno. */
-static int open_listener(const char *path, mode_t mode, mode_t directory_mode,
-                         const struct sockaddr_un *address)
+int ocv_unix_listen(const char *path, mode_t mode, mode_t directory_mode, int *out,
+                    struct ocv_error *err)
 {
+    struct sockaddr_un address;
     char directory[OCV_UNIX_PATH_MAX + 1];
     const char *slash = strrchr(path, '/');
     int directories = 0; /* why the ones above could not be made */
+    if (!set_address(path, &address))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "socket: path longer than %zu bytes: %s",
+                             OCV_UNIX_PATH_MAX, path);
     if (slash && slash != path) {
         memcpy(directory, path, (size_t)(slash - path));
         directory[slash - path] = '\0';
         directories = ocv_directory_make(directory, directory_mode, NULL) < 0 ? errno : 0;
     }
-    if (!remove_stale(path, address))
-        return -1;
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd >= 0 && bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 &&
+    int fd = remove_stale(path, &address)
+                 ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)
+                 : -1;
+    *out = fd;
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
         chmod(path, mode) == 0 && listen(fd, BACKLOG) == 0)
-        return fd;
-    int saved = errno == ENOENT && directories ? directories : errno;
-    if (fd >= 0)
-        close(fd);
-    errno = saved;
-    return -1;
-}
-
-int ocv_unix_listen(const char *path, mode_t mode, mode_t directory_mode, int *out,
-                    struct ocv_error *err)
-{
-    struct sockaddr_un address;
-    if (!set_address(path, &address))
-        return ocv_error_set(err, OCV_ERR_CONFIG, "socket: path longer than %zu bytes: %s",
-                             OCV_UNIX_PATH_MAX, path);
-    *out = open_listener(path, mode, directory_mode, &address);
-    if (*out >= 0)
         return OCV_OK;
-    int saved = errno;
+    int saved = errno == ENOENT && directories ? directories : errno;
+    ocv_fd_close(out);
+    *out = -1;
     ocv_error_set(err, OCV_ERR_IO, "cannot listen on %s: %s", path, strerror(saved));
     errno = saved;
     return OCV_ERR_IO;
