@@ -5,6 +5,7 @@
  * the manifest unchanged, so that its digest stays. Layers are stored as they are (readers detect
  * gzip); zstd is refused, since engines before 2022 cannot read it and nothing is recompressed
  * here. */
+#include "lib/base/text.h"
 #include "lib/layout/layout_internal.h"
 #include "ocivariant/manifest.h"
 
@@ -101,16 +102,6 @@ static int put_blob(const struct archive *archive, const struct ocv_descriptor *
     return put_padding(archive, blob->size, err);
 }
 
-static bool is_zstd(const struct ocv_descriptor *layer, int fd)
-{
-    static const unsigned char magic[4] = {0x28, 0xb5, 0x2f, 0xfd};
-    unsigned char start[sizeof(magic)];
-    size_t len = strlen(layer->media_type);
-    return (len > 4 && strcmp(layer->media_type + len - 4, "zstd") == 0) ||
-           (pread(fd, start, sizeof(start), 0) == (ssize_t)sizeof(start) &&
-            memcmp(start, magic, sizeof(magic)) == 0);
-}
-
 /* A sha512 name does not fit a ustar header. */
 static int check_name(const struct ocv_descriptor *blob, struct ocv_error *err)
 {
@@ -131,7 +122,11 @@ static int check_blob(const struct archive *archive, const struct ocv_descriptor
         return ocv_error_set(err, OCV_ERR_MISMATCH, "%s: blob %s has %lld bytes, not %lld",
                              archive->layout->path, blob->digest, (long long)size,
                              (long long)blob->size);
-    if (!layer || !is_zstd(blob, fd))
+    static const unsigned char zstd[4] = {0x28, 0xb5, 0x2f, 0xfd};
+    unsigned char start[sizeof(zstd)];
+    if (!layer || (!ocv_text_ends(blob->media_type, "zstd") &&
+                   (pread(fd, start, sizeof(start), 0) != (ssize_t)sizeof(start) ||
+                    memcmp(start, zstd, sizeof(zstd)) != 0)))
         return OCV_OK;
     ocv_error_set(err, OCV_ERR_UNSUPPORTED, "layer %s is zstd, a docker-archive cannot hold it",
                   blob->digest);
@@ -161,16 +156,6 @@ static int format_manifest(const struct archive *archive, const char *const *nam
                              "cannot write manifest.json of the archive: "
                              "a name is not UTF-8, or out of memory");
     return ocv_json_append(root, JSON_COMPACT, out, err);
-}
-
-/* A layer that is in the image twice is in the archive once. */
-static bool seen_before(const struct ocv_manifest *manifest, size_t layer)
-{
-    const char *digest = ocv_manifest_layer(manifest, layer)->digest;
-    for (size_t i = 0; i < layer; i++)
-        if (strcmp(ocv_manifest_layer(manifest, i)->digest, digest) == 0)
-            return true;
-    return false;
 }
 
 /* index.json: the manifest under each name, as containerd and skopeo look names up. */
@@ -252,8 +237,13 @@ int ocv_layout_write_archive(const struct ocv_layout *layout, const char *manife
 
     OCV_TRY(put_blob(&archive, top, err));
     OCV_TRY(put_blob(&archive, config, err));
-    for (size_t i = 0; i < ocv_manifest_layer_count(manifest); i++)
-        if (!seen_before(manifest, i))
-            OCV_TRY(put_blob(&archive, ocv_manifest_layer(manifest, i), err));
+    for (size_t i = 0; i < ocv_manifest_layer_count(manifest); i++) {
+        const struct ocv_descriptor *layer = ocv_manifest_layer(manifest, i);
+        size_t first = 0; /* one that is in the image twice is in the archive once */
+        while (strcmp(ocv_manifest_layer(manifest, first)->digest, layer->digest) != 0)
+            first++;
+        if (first == i)
+            OCV_TRY(put_blob(&archive, layer, err));
+    }
     return write_bytes(&archive, end, sizeof(end), err);
 }

@@ -19,47 +19,12 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-static bool names_file(const struct ocv_blob_writer *writer)
-{
-    struct stat by_name;
-    struct stat by_fd;
-    return fstatat(writer->private, writer->partial, &by_name, AT_SYMLINK_NOFOLLOW) == 0 &&
-           fstat(writer->fd, &by_fd) == 0 && by_name.st_dev == by_fd.st_dev &&
-           by_name.st_ino == by_fd.st_ino;
-}
-
 static int fail_writer(const struct ocv_blob_writer *writer, const char *what,
                        struct ocv_error *err)
 {
     char name[sizeof(OCV_LAYOUT_PRIVATE) + sizeof(writer->partial)];
     snprintf(name, sizeof(name), OCV_LAYOUT_PRIVATE "/%s", writer->partial);
     return ocv_file_fail(err, writer->layout->path, name, what);
-}
-
-/* Open and lock the partial. *busy: another writer has it (only when `wait` is false). */
-static int lock_partial(struct ocv_blob_writer *writer, bool wait, bool *busy,
-                        struct ocv_error *err)
-{
-    *busy = false;
-    for (;;) {
-        writer->fd = openat(writer->private, writer->partial,
-                            O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
-        if (writer->fd < 0)
-            return fail_writer(writer, "open", err);
-        if (flock(writer->fd, LOCK_EX | (wait ? 0 : LOCK_NB)) < 0) {
-            *busy = errno == EWOULDBLOCK;
-            if (*busy)
-                return OCV_OK;
-            if (errno == EINTR)
-                return ocv_error_set(err, OCV_ERR_INTERRUPTED,
-                                     "interrupted while another process writes %s", writer->digest);
-            return fail_writer(writer, "lock", err);
-        }
-        if (names_file(writer))
-            return OCV_OK;
-        close(writer->fd); /* completed or removed while we waited for it */
-        writer->fd = -1;
-    }
 }
 
 /* Find out how much is there. A file with two names could be one from outside: not touched. */
@@ -130,13 +95,33 @@ static void free_writer(struct ocv_blob_writer *writer)
     free(writer);
 }
 
-/* Lock the partial and start, unless the blob turns out to be there or taken. */
+/* Open and lock the partial and start, unless the blob turns out to be there or taken. `*busy`:
+ * another writer has it (only when `wait` is false). */
 static int lock_and_start(struct ocv_blob_writer *writer, bool wait, bool *present, bool *busy,
                           struct ocv_error *err)
 {
-    OCV_TRY(lock_partial(writer, wait, busy, err));
-    if (*busy)
-        return OCV_OK;
+    struct stat by_name, by_fd;
+    for (;;) {
+        writer->fd = openat(writer->private, writer->partial,
+                            O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+        if (writer->fd < 0)
+            return fail_writer(writer, "open", err);
+        if (flock(writer->fd, LOCK_EX | (wait ? 0 : LOCK_NB)) < 0) {
+            *busy = errno == EWOULDBLOCK;
+            if (*busy)
+                return OCV_OK;
+            if (errno == EINTR)
+                return ocv_error_set(err, OCV_ERR_INTERRUPTED,
+                                     "interrupted while another process writes %s", writer->digest);
+            return fail_writer(writer, "lock", err);
+        }
+        if (fstatat(writer->private, writer->partial, &by_name, AT_SYMLINK_NOFOLLOW) == 0 &&
+            fstat(writer->fd, &by_fd) == 0 && by_name.st_dev == by_fd.st_dev &&
+            by_name.st_ino == by_fd.st_ino)
+            break;
+        close(writer->fd); /* completed or removed while we waited for it */
+        writer->fd = -1;
+    }
     OCV_TRY(ocv_layout_find_blob(writer->layout, writer->digest, writer->size, present, err));
     if (*present) { /* finished by the one we waited for: the partial is a new one, ours */
         unlinkat(writer->private, writer->partial, 0);

@@ -15,45 +15,33 @@
 #define FLUSH_STEP (8 * 1024 * 1024)
 #define DIRECT_MIN (4 * 1024 * 1024) /* smaller blobs gain nothing */
 
-static int io_failure(const struct ocv_blob_writer *writer, const char *what, struct ocv_error *err)
-{
-    return ocv_file_fail(err, writer->layout->path, writer->digest, what);
-}
-
-static enum ocv_blob_writer_end current_end(struct ocv_blob_writer *writer)
-{
-    pthread_mutex_lock(&writer->mutex);
-    enum ocv_blob_writer_end end = writer->end;
-    pthread_mutex_unlock(&writer->mutex);
-    return end;
-}
-
 /* Hash the resumed bytes; given up when the caller no longer needs the hash. */
 static int hash_resumed(struct ocv_blob_writer *writer, struct ocv_error *err)
 {
-    unsigned char *bytes = malloc(OCV_WRITER_CHUNK);
+    ocv_auto_free unsigned char *bytes = malloc(OCV_WRITER_CHUNK);
     if (!bytes)
         return ocv_error_nomem(err);
-    int status = OCV_OK;
-    int64_t at = 0;
-    while (status == OCV_OK && at < writer->resumed && current_end(writer) < OCV_WRITER_KEEP) {
+    for (int64_t at = 0; at < writer->resumed;) {
+        pthread_mutex_lock(&writer->mutex);
+        bool needed = writer->end < OCV_WRITER_KEEP;
+        pthread_mutex_unlock(&writer->mutex);
+        if (!needed)
+            break;
         int64_t left = writer->resumed - at;
         size_t want = left < (int64_t)OCV_WRITER_CHUNK ? (size_t)left : OCV_WRITER_CHUNK;
         ssize_t n = pread(writer->fd, bytes, want, at);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            status = io_failure(writer, "read the partial of", err);
-        else if (n == 0)
-            status = ocv_error_set(err, OCV_ERR_IO,
-                                   "%s/%s: partial file was truncated by another process",
-                                   writer->layout->path, writer->digest);
-        else
-            status = ocv_hasher_update(writer->hasher, bytes, (size_t)n, err);
+            return ocv_file_fail(err, writer->layout->path, writer->digest, "read the partial of");
+        if (n == 0)
+            return ocv_error_set(err, OCV_ERR_IO,
+                                 "%s/%s: partial file was truncated by another process",
+                                 writer->layout->path, writer->digest);
+        OCV_TRY(ocv_hasher_update(writer->hasher, bytes, (size_t)n, err));
         at += n;
     }
-    free(bytes);
-    return status;
+    return OCV_OK;
 }
 
 static void set_direct(struct ocv_blob_writer *writer, bool direct)
@@ -104,7 +92,7 @@ static int store_chunks(struct ocv_blob_writer *writer, unsigned n, bool hash,
     }
     set_direct(writer, aligned);
     if (write_all(writer, parts, (int)n) < 0)
-        return io_failure(writer, "write", err);
+        return ocv_file_fail(err, writer->layout->path, writer->digest, "write");
     if (!writer->direct && !writer->layout->nosync &&
         writer->written - writer->flushed >= FLUSH_STEP) {
         /* advice only: a file system without it loses nothing but time */
@@ -169,7 +157,7 @@ void *ocv_blob_writer_run(void *data)
     }
     bool sync = end == OCV_WRITER_FINISH && status == OCV_OK && !writer->layout->nosync;
     if (sync && fsync(writer->fd) < 0) {
-        io_failure(writer, "sync", &failure);
+        ocv_file_fail(&failure, writer->layout->path, writer->digest, "sync");
         report_failure(writer, &failure);
     }
     if (writer->done)

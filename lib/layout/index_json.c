@@ -56,46 +56,33 @@ static json_t *find_annotated(const json_t *manifests, const char *key, const ch
     return NULL;
 }
 
-/* The entry meant when no tag is given: the only one, or the only one that has a tag (moving a tag
- * leaves the entry it stood on without one). */
-static json_t *find_only(const json_t *manifests)
-{
-    if (json_array_size(manifests) == 1)
-        return json_array_get(manifests, 0);
-    json_t *found = NULL;
-    size_t i;
-    json_t *entry;
-    json_array_foreach(manifests, i, entry)
-    {
-        if (!get_annotation(entry, OCV_ANNOTATION_REF_NAME))
-            continue;
-        if (found)
-            return NULL;
-        found = entry;
-    }
-    return found;
-}
-
 int ocv_index_json_find(const json_t *root, const char *tag, struct ocv_descriptor *out,
                         struct ocv_error *err)
 {
     const json_t *manifests = json_object_get(root, "manifests");
     const json_t *entry = NULL;
-    if (!tag) {
-        entry = find_only(manifests);
-    } else {
+    size_t i, tagged = 0, shown = 0;
+    json_t *other;
+    if (tag) {
         entry = find_annotated(manifests, OCV_ANNOTATION_REF_NAME, tag);
         if (!entry)
             entry = find_annotated(manifests, OCV_ANNOTATION_IMAGE_NAME, tag);
+    } else {
+        /* the only one, or the only one that has a tag: moving a tag leaves the entry it stood on
+         * without one */
+        json_array_foreach(manifests, i, other)
+        {
+            if (get_annotation(other, OCV_ANNOTATION_REF_NAME))
+                entry = tagged++ ? NULL : other;
+        }
+        if (json_array_size(manifests) == 1)
+            entry = json_array_get(manifests, 0);
     }
     if (entry)
         return read_entry(entry, out, err);
 
     /* the tags that are there instead */
     char names[512] = "";
-    size_t shown = 0;
-    size_t i;
-    json_t *other;
     json_array_foreach(manifests, i, other)
     {
         const char *name = get_annotation(other, OCV_ANNOTATION_REF_NAME);

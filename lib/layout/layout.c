@@ -34,24 +34,21 @@ static int check_not_foreign(const struct ocv_layout *layout, struct ocv_error *
     static const char *const ours[] = {".",   "..",   "blobs",     OCV_LAYOUT_PRIVATE,
                                        INDEX, MARKER, "lost+found"};
     int fd = openat(layout->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    ocv_auto_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     if (!dir) {
         ocv_fd_close(&fd);
         return ocv_file_fail(err, layout->path, NULL, "list");
     }
-    int status = OCV_OK;
-    const struct dirent *entry;
-    while (status == OCV_OK && (entry = readdir(dir)) != NULL) {
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         bool known = false;
         for (size_t i = 0; !known && i < sizeof(ours) / sizeof(*ours); i++)
             known = strcmp(entry->d_name, ours[i]) == 0;
         if (!known)
-            status = ocv_error_set(err, OCV_ERR_INVALID,
-                                   "%s: holds '%.100s' and is not an OCI image layout",
-                                   layout->path, entry->d_name);
+            return ocv_error_set(err, OCV_ERR_INVALID,
+                                 "%s: holds '%.100s' and is not an OCI image layout", layout->path,
+                                 entry->d_name);
     }
-    closedir(dir);
-    return status;
+    return OCV_OK;
 }
 
 /* Open and take the lock file; closing the descriptor gives it back. */

@@ -31,18 +31,6 @@ static bool mark_name(const char *digest, char out[OCV_LAYOUT_NAME_MAX])
                OCV_LAYOUT_NAME_MAX;
 }
 
-static bool is_marked(const struct ocv_layout *layout, const char *digest, const struct stat *st)
-{
-    char name[OCV_LAYOUT_NAME_MAX], expected[MARK_MAX], mark[MARK_MAX];
-    if (layout->distrust || !mark_name(digest, name))
-        return false;
-    ocv_auto_fd int fd =
-        openat(layout->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, mark, sizeof(mark));
-    format_mark(st, expected);
-    return n == (ssize_t)strlen(expected) && memcmp(mark, expected, (size_t)n) == 0;
-}
-
 /* Not synced: a mark that is lost or torn only costs another check. */
 void ocv_layout_remember_blob(const struct ocv_layout *layout, const char *digest, int blob)
 {
@@ -64,27 +52,25 @@ static int hash_blob(const struct ocv_layout *layout, const char *digest, int fd
 {
     ocv_auto(ocv_hasher) hasher = NULL;
     char found[OCV_DIGEST_MAX] = "";
-    char *chunk = malloc(CHUNK);
+    ocv_auto_free char *chunk = malloc(CHUNK);
     if (!chunk)
         return ocv_error_nomem(err);
-    int status = ocv_hasher_new(digest, &hasher, err);
+    OCV_TRY(ocv_hasher_new(digest, &hasher, err));
     ssize_t n = 1;
-    while (status == OCV_OK && n > 0) {
+    while (n > 0) {
         n = read(fd, chunk, CHUNK);
         if (n < 0 && errno == EINTR)
             n = 1;
         else if (n < 0 && errno == EIO)
             break; /* an unreadable blob counts as missing: it is written again */
         else if (n < 0)
-            status = ocv_file_fail(err, layout->path, digest, "read");
+            return ocv_file_fail(err, layout->path, digest, "read");
         else
-            status = ocv_hasher_update(hasher, chunk, (size_t)n, err);
+            OCV_TRY(ocv_hasher_update(hasher, chunk, (size_t)n, err));
     }
-    free(chunk);
-    if (status == OCV_OK)
-        status = ocv_hasher_final(hasher, found, err);
-    *same = status == OCV_OK && n == 0 && strcmp(found, digest) == 0;
-    return status;
+    OCV_TRY(ocv_hasher_final(hasher, found, err));
+    *same = n == 0 && strcmp(found, digest) == 0;
+    return OCV_OK;
 }
 
 int ocv_layout_find_blob(const struct ocv_layout *layout, const char *digest, int64_t size,
@@ -105,11 +91,18 @@ int ocv_layout_find_blob(const struct ocv_layout *layout, const char *digest, in
         status = ocv_file_fail(err, layout->path, digest, "read");
     if (status < 0)
         return status;
-    *present = is_marked(layout, digest, &st);
+    char name[OCV_LAYOUT_NAME_MAX], expected[MARK_MAX], mark[MARK_MAX];
+    if (!layout->distrust && mark_name(digest, name)) {
+        ocv_auto_fd int marked =
+            openat(layout->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        ssize_t n = marked < 0 ? -1 : read(marked, mark, sizeof(mark));
+        format_mark(&st, expected);
+        *present = n == (ssize_t)strlen(expected) && memcmp(mark, expected, (size_t)n) == 0;
+    }
     if (*present)
         return OCV_OK;
-    status = hash_blob(layout, digest, fd, present, err);
-    if (status == OCV_OK && *present)
+    OCV_TRY(hash_blob(layout, digest, fd, present, err));
+    if (*present)
         ocv_layout_remember_blob(layout, digest, fd);
-    return status;
+    return OCV_OK;
 }
