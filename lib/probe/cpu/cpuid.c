@@ -54,13 +54,6 @@ void ocv_cpuid_free(struct ocv_cpuid *cpuid)
 }
 
 #if defined(__x86_64__) || defined(__i386__)
-static uint64_t xgetbv0(void)
-{
-    uint32_t low, high;
-    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    return (uint64_t)high << 32 | low;
-}
-
 int ocv_cpuid_live(const uint32_t (*leaves)[2], size_t n, struct ocv_cpuid *out,
                    struct ocv_error *err)
 {
@@ -76,8 +69,11 @@ int ocv_cpuid_live(const uint32_t (*leaves)[2], size_t n, struct ocv_cpuid *out,
     }
     qsort(cpuid.rows, n, sizeof(*cpuid.rows), by_leaf);
     /* XGETBV is an invalid instruction until the operating system has set OSXSAVE */
-    if (ocv_cpuid_word(&cpuid, 1, 0, OCV_ECX) & LEAF1_ECX_OSXSAVE)
-        cpuid.xcr0 = xgetbv0();
+    if (ocv_cpuid_word(&cpuid, 1, 0, OCV_ECX) & LEAF1_ECX_OSXSAVE) {
+        uint32_t low, high;
+        __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+        cpuid.xcr0 = (uint64_t)high << 32 | low;
+    }
     *out = cpuid;
     return OCV_OK;
 }
@@ -148,21 +144,6 @@ static int end_of_line(struct line *line, struct ocv_error *err)
     return OCV_OK;
 }
 
-static int parse_xcr0(struct line *line, struct ocv_cpuid *cpuid, struct ocv_error *err)
-{
-    const char *word;
-    size_t len = next_word(line, &word);
-    if (len == 0)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s:%zu: xcr0 has no value", line->source,
-                             line->number);
-    if (cpuid->has_xcr0)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s:%zu: duplicate xcr0", line->source,
-                             line->number);
-    cpuid->has_xcr0 = true;
-    OCV_TRY(parse_hex(line, word, len, 16, &cpuid->xcr0, err));
-    return end_of_line(line, err);
-}
-
 static int parse_line(struct line *line, struct ocv_cpuid *cpuid, struct ocv_error *err)
 {
     uint64_t columns[6] = {0};
@@ -175,8 +156,17 @@ static int parse_line(struct line *line, struct ocv_cpuid *cpuid, struct ocv_err
             return ocv_error_set(err, OCV_ERR_DATA,
                                  "%s:%zu: %zu columns; expected LEAF SUBLEAF EAX EBX ECX EDX",
                                  line->source, line->number, i);
-        if (i == 0 && len == 4 && memcmp(word, "xcr0", 4) == 0)
-            return parse_xcr0(line, cpuid, err);
+        if (i == 0 && len == 4 && memcmp(word, "xcr0", 4) == 0) {
+            if ((len = next_word(line, &word)) == 0)
+                return ocv_error_set(err, OCV_ERR_DATA, "%s:%zu: xcr0 has no value", line->source,
+                                     line->number);
+            if (cpuid->has_xcr0)
+                return ocv_error_set(err, OCV_ERR_DATA, "%s:%zu: duplicate xcr0", line->source,
+                                     line->number);
+            cpuid->has_xcr0 = true;
+            OCV_TRY(parse_hex(line, word, len, 16, &cpuid->xcr0, err));
+            return end_of_line(line, err);
+        }
         OCV_TRY(parse_hex(line, word, len, 8, &columns[i], err));
     }
     OCV_TRY(end_of_line(line, err));
@@ -194,12 +184,13 @@ static int parse_line(struct line *line, struct ocv_cpuid *cpuid, struct ocv_err
     return OCV_OK;
 }
 
-static int parse_lines(const char *source, const char *text, size_t len, struct ocv_cpuid *cpuid,
-                       struct ocv_error *err)
+int ocv_cpuid_parse(const char *source, const char *text, size_t len, struct ocv_cpuid *out,
+                    struct ocv_error *err)
 {
+    struct ocv_cpuid cpuid = {0};
     struct line line = {.source = source};
-    const char *end = text + len;
-    while (text < end) {
+    int status = OCV_OK;
+    for (const char *end = text + len; status == OCV_OK && text < end;) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         line.number++;
         line.at = text;
@@ -208,16 +199,8 @@ static int parse_lines(const char *source, const char *text, size_t len, struct 
         const char *comment = memchr(line.at, '#', (size_t)(line.end - line.at));
         if (comment)
             line.end = comment;
-        OCV_TRY(parse_line(&line, cpuid, err));
+        status = parse_line(&line, &cpuid, err);
     }
-    return OCV_OK;
-}
-
-int ocv_cpuid_parse(const char *source, const char *text, size_t len, struct ocv_cpuid *out,
-                    struct ocv_error *err)
-{
-    struct ocv_cpuid cpuid = {0};
-    int status = parse_lines(source, text, len, &cpuid, err);
     if (status == OCV_OK && !cpuid.rows)
         return ocv_error_set(err, OCV_ERR_DATA, "%s: no CPUID leaf in it", source);
     if (status == OCV_OK)

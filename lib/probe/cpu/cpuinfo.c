@@ -118,19 +118,6 @@ static const struct {
     {"isa", "loongarch64", "loong64", NULL},
 };
 
-static void read_sign(struct ocv_cpuinfo *cpuinfo, struct span key, struct span value)
-{
-    for (size_t i = 0; !cpuinfo->architecture && i < sizeof(signs) / sizeof(*signs); i++)
-        if (span_equals(key, signs[i].key) && span_starts(value, signs[i].prefix)) {
-            cpuinfo->architecture = signs[i].architecture;
-            cpuinfo->variant = signs[i].variant;
-        }
-    /* POWER does not tell its endianness; from POWER8 on Linux runs it little-endian */
-    unsigned power = span_equals(key, "cpu") ? ocv_cpuinfo_power(value.data, value.len) : 0;
-    if (!cpuinfo->architecture && power)
-        cpuinfo->architecture = power >= 8 ? "ppc64le" : "ppc64";
-}
-
 /* The state of the walk over the lines. */
 struct cpuinfo_scan {
     struct flags flags;
@@ -154,7 +141,15 @@ static int read_line(struct ocv_cpuinfo *cpuinfo, struct cpuinfo_scan *walk, con
         return OCV_OK;
     struct span key = trim_span(start, colon);
     struct span value = trim_span(colon + 1, end);
-    read_sign(cpuinfo, key, value);
+    for (size_t i = 0; !cpuinfo->architecture && i < sizeof(signs) / sizeof(*signs); i++)
+        if (span_equals(key, signs[i].key) && span_starts(value, signs[i].prefix)) {
+            cpuinfo->architecture = signs[i].architecture;
+            cpuinfo->variant = signs[i].variant;
+        }
+    /* POWER does not tell its endianness; from POWER8 on Linux runs it little-endian */
+    unsigned power = span_equals(key, "cpu") ? ocv_cpuinfo_power(value.data, value.len) : 0;
+    if (!cpuinfo->architecture && power)
+        cpuinfo->architecture = power >= 8 ? "ppc64le" : "ppc64";
     for (size_t i = 0; i < OCV_CPUINFO_FIELDS; i++)
         if (!walk->fields[i].data && span_equals(key, keys[i]))
             walk->fields[i] = value;

@@ -24,22 +24,6 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int read_names(DIR *dir, char ***names, size_t *n, const struct ocv_matcher *m)
-{
-    for (struct dirent *entry; (entry = readdir(dir));) {
-        if (entry->d_name[0] == '.' || strlen(entry->d_name) >= 200)
-            continue;
-        if (*n == ENTRIES_MAX)
-            return ocv_error_set(m->err, OCV_ERR_DATA, "more than %u entries in a directory",
-                                 ENTRIES_MAX);
-        char **name = ocv_array_grow(names, *n);
-        if (!name || !(*name = strdup(entry->d_name)))
-            return ocv_error_nomem(m->err);
-        ++*n;
-    }
-    return OCV_OK;
-}
-
 /* Every entry by name; a directory that is not there has none. */
 static int each_entry(const struct ocv_matcher *m, const struct ocv_yaml *rule,
                       const char *directory, visit call)
@@ -54,7 +38,19 @@ static int each_entry(const struct ocv_matcher *m, const struct ocv_yaml *rule,
         close(fd);
         return ocv_error_nomem(m->err);
     }
-    int status = read_names(dir, &names, &n, m);
+    int status = OCV_OK;
+    for (struct dirent *entry; status == OCV_OK && (entry = readdir(dir));) {
+        char **name = NULL;
+        if (entry->d_name[0] == '.' || strlen(entry->d_name) >= 200)
+            continue;
+        if (n == ENTRIES_MAX)
+            status = ocv_error_set(m->err, OCV_ERR_DATA, "more than %u entries in a directory",
+                                   ENTRIES_MAX);
+        else if (!(name = ocv_array_grow(&names, n)) || !(*name = strdup(entry->d_name)))
+            status = ocv_error_nomem(m->err);
+        else
+            n++;
+    }
     closedir(dir);
     if (n > 0)
         qsort(names, n, sizeof(*names), by_name);
@@ -88,16 +84,6 @@ static bool link_name(const struct ocv_matcher *m, const char *dir, const char *
     return true;
 }
 
-static bool text_fits(const struct ocv_yaml *want, const char *text)
-{
-    if (want->type == OCV_YAML_SCALAR)
-        return strcasecmp(want->text, text) == 0;
-    for (const struct ocv_yaml *w = want->first; w; w = w->next)
-        if (strcasecmp(w->text, text) == 0)
-            return true;
-    return false;
-}
-
 /* DDDD:BB:SS.F, in either case. */
 static bool is_pci_address(const char *text)
 {
@@ -123,7 +109,12 @@ static bool entry_fits(const struct ocv_matcher *m, const struct ocv_yaml *want,
     const struct ocv_yaml *attributes = ocv_yaml_get(want, "attributes");
     for (const struct ocv_yaml *a = attributes ? attributes->first : NULL; a; a = a->next) {
         snprintf(path, sizeof(path), "%s/%s", dir, a->key);
-        if (!ocv_sysroot_line(m->host->root, path, line, sizeof(line)) || !text_fits(a, line))
+        if (!ocv_sysroot_line(m->host->root, path, line, sizeof(line)))
+            return false;
+        const struct ocv_yaml *text = a->type == OCV_YAML_SCALAR ? a : a->first;
+        while (text && strcasecmp(text->text, line) != 0)
+            text = text == a ? NULL : text->next;
+        if (!text)
             return false;
     }
     return true;

@@ -35,20 +35,6 @@ static const struct ocv_yaml *compat_of(const struct ocv_yaml *feature, const ch
     return ocv_yaml_get(ocv_yaml_get(feature, "compat"), value);
 }
 
-/* True if a device's list has the value. */
-static bool is_offered(const struct ocv_declared_list *devices, const struct ocv_yaml *feature,
-                       const char *value)
-{
-    for (size_t i = 0; i < devices->n; i++) {
-        const char *own = is_usable(&devices->items[i])
-                              ? set_value(&devices->items[i], ocv_yaml_text(feature, "feature"))
-                              : NULL;
-        if (own && (strcmp(own, value) == 0 || ocv_yaml_find(compat_of(feature, own), value) >= 0))
-            return true;
-    }
-    return false;
-}
-
 static int fill_features(const struct filler *f, const struct ocv_declared_list *devices)
 {
     const struct ocv_yaml *feature = ocv_yaml_get(f->declaration->tree, "features")->first;
@@ -60,9 +46,17 @@ static int fill_features(const struct filler *f, const struct ocv_declared_list 
         if (sources && ocv_source_read(f->host, sources, "", text, sizeof(text)) &&
             ocv_source_version(text))
             OCV_TRY(ocv_result_add(f->result, name, text, f->err));
-        for (const struct ocv_yaml *v = values ? values->first : NULL; v; v = v->next)
-            if (is_offered(devices, feature, v->text))
+        for (const struct ocv_yaml *v = values ? values->first : NULL; v; v = v->next) {
+            bool offered = false; /* by a device's list */
+            for (size_t i = 0; i < devices->n && !offered; i++) {
+                const struct ocv_declared *device = &devices->items[i];
+                const char *own = is_usable(device) ? set_value(device, name) : NULL;
+                offered = own && (strcmp(own, v->text) == 0 ||
+                                  ocv_yaml_find(compat_of(feature, own), v->text) >= 0);
+            }
+            if (offered)
                 OCV_TRY(ocv_result_add(f->result, name, v->text, f->err));
+        }
     }
     return OCV_OK;
 }
@@ -197,7 +191,7 @@ static int compare_devices(const struct filler *f, const struct ocv_declared *a,
 /* Most capable first; equal ones keep their order. At most OCV_DECLARED_DEVICES_MAX of them. */
 static int fill_devices(const struct filler *f, const struct ocv_declared_list *devices)
 {
-    size_t *order = calloc(devices->n, sizeof(*order));
+    ocv_auto_free size_t *order = calloc(devices->n, sizeof(*order));
     if (!order)
         return ocv_error_nomem(f->err);
     for (size_t i = 0; i < devices->n; i++) {
@@ -207,11 +201,9 @@ static int fill_devices(const struct filler *f, const struct ocv_declared_list *
             order[at] = order[at - 1];
         order[at] = i;
     }
-    int status = OCV_OK;
-    for (size_t i = 0; i < devices->n && status == OCV_OK; i++)
-        status = fill_device(f, &devices->items[order[i]], order[i]);
-    free(order);
-    return status;
+    for (size_t i = 0; i < devices->n; i++)
+        OCV_TRY(fill_device(f, &devices->items[order[i]], order[i]));
+    return OCV_OK;
 }
 
 int ocv_declaration_probe(const struct ocv_declaration *declaration,

@@ -96,31 +96,6 @@ static int line_of(const struct ocv_declaration *d, const char *key)
     return node ? (int)node->line : 1;
 }
 
-/* Mark what `d` replaces. A later file may replace an earlier one, never the reverse. */
-static int replace_builtin(struct ocv_declarations *set, size_t at,
-                           const struct provider *const *builtin, size_t n_builtin,
-                           struct ocv_error *err)
-{
-    const struct ocv_declaration *d = &set->items[at];
-    const char *ns = NULL;
-    for (size_t i = 0; i < n_builtin && !ns; i++)
-        if (strcmp(builtin[i]->name, d->replaces) == 0)
-            ns = builtin[i]->ns;
-    for (size_t i = 0; i < at && !ns; i++)
-        if (!set->items[i].replaced && strcmp(set->items[i].name, d->replaces) == 0) {
-            ns = set->items[i].ns;
-            set->items[i].replaced = true;
-        }
-    if (!ns)
-        return ocv_error_set(err, OCV_ERR_CONFIG, "%s:%d: no provider is called '%s'", d->source,
-                             line_of(d, "replaces"), d->replaces);
-    if (strcmp(ns, d->ns) != 0)
-        return ocv_error_set(err, OCV_ERR_CONFIG,
-                             "%s:%d: provider '%s' is of namespace '%s', not '%s'", d->source,
-                             line_of(d, "replaces"), d->replaces, ns, d->ns);
-    return OCV_OK;
-}
-
 static int fail_conflict(const struct ocv_declaration *d, const char *name, const char *where,
                          struct ocv_error *err)
 {
@@ -134,9 +109,28 @@ static int fail_conflict(const struct ocv_declaration *d, const char *name, cons
 static int apply_replacements(struct ocv_declarations *set, const struct provider *const *builtin,
                               size_t n_builtin, struct ocv_error *err)
 {
-    for (size_t i = 0; i < set->n; i++)
-        if (set->items[i].replaces)
-            OCV_TRY(replace_builtin(set, i, builtin, n_builtin, err));
+    /* a later file may replace an earlier one, never the reverse */
+    for (size_t at = 0; at < set->n; at++) {
+        const struct ocv_declaration *d = &set->items[at];
+        const char *ns = NULL;
+        if (!d->replaces)
+            continue;
+        for (size_t i = 0; i < n_builtin && !ns; i++)
+            if (strcmp(builtin[i]->name, d->replaces) == 0)
+                ns = builtin[i]->ns;
+        for (size_t i = 0; i < at && !ns; i++)
+            if (!set->items[i].replaced && strcmp(set->items[i].name, d->replaces) == 0) {
+                ns = set->items[i].ns;
+                set->items[i].replaced = true;
+            }
+        if (!ns)
+            return ocv_error_set(err, OCV_ERR_CONFIG, "%s:%d: no provider is called '%s'",
+                                 d->source, line_of(d, "replaces"), d->replaces);
+        if (strcmp(ns, d->ns) != 0)
+            return ocv_error_set(err, OCV_ERR_CONFIG,
+                                 "%s:%d: provider '%s' is of namespace '%s', not '%s'", d->source,
+                                 line_of(d, "replaces"), d->replaces, ns, d->ns);
+    }
     for (size_t i = 0; i < set->n; i++) {
         const struct ocv_declaration *d = &set->items[i];
         for (size_t k = 0; k < i; k++)

@@ -25,26 +25,18 @@ struct ocv_declared *ocv_match_append(const struct ocv_matcher *m, int *status)
     return device;
 }
 
-/* Drivers that hold a device for a guest or for a program of their own. Source: Linux, drivers/pci
- * (pci-stub), drivers/xen (pciback; Xen's tools call it xen-pciback), drivers/uio; DPDK (igb_uio).
- */
-static bool holds_back(const char *driver)
-{
-    static const char *const names[] = {"pci-stub", "pciback", "xen-pciback", "uio_pci_generic",
-                                        "igb_uio"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (strcmp(driver, names[i]) == 0)
-            return true;
-    return false;
-}
-
-/* Where a file names no driver every one counts that leaves the device to this host: none of those,
- * and no vfio-pci or variant of it. "*" takes vfio, too: some runtimes drive their device with it.
- */
+/* Where a file names no driver every one counts that leaves the device to this host: none that
+ * holds it for a guest or for a program of its own, and no vfio-pci or variant of it. "*" takes
+ * vfio, too: some runtimes drive their device with it. Source: Linux, drivers/pci (pci-stub),
+ * drivers/xen (pciback; Xen's tools call it xen-pciback), drivers/uio; DPDK (igb_uio). */
 bool ocv_match_driver(const struct ocv_matcher *m, const char *driver)
 {
     const struct ocv_yaml *drivers = ocv_yaml_get(m->declaration->tree, "drivers");
-    bool any = *driver && !holds_back(driver);
+    static const char *const holders[] = {"pci-stub", "pciback", "xen-pciback", "uio_pci_generic",
+                                          "igb_uio"};
+    bool any = *driver != '\0';
+    for (size_t i = 0; i < sizeof(holders) / sizeof(*holders); i++)
+        any = any && strcmp(driver, holders[i]) != 0;
     if (!drivers)
         return any && !strstr(driver, "vfio");
     return ocv_yaml_find(drivers, driver) >= 0 || (any && ocv_yaml_find(drivers, "*") >= 0);
@@ -70,18 +62,6 @@ static bool class_fits(const struct ocv_yaml *want, uint32_t class_code)
     return false;
 }
 
-static bool pci_fits(const struct ocv_yaml *want, const struct ocv_pci_device *device)
-{
-    const struct ocv_yaml *driver = ocv_yaml_get(want, "driver");
-    return ocv_match_hex(ocv_yaml_get(want, "vendor"), device->vendor, 4) &&
-           ocv_match_hex(ocv_yaml_get(want, "device"), device->device, 4) &&
-           ocv_match_hex(ocv_yaml_get(want, "subsystem_vendor"), device->subsystem_vendor, 4) &&
-           ocv_match_hex(ocv_yaml_get(want, "subsystem_device"), device->subsystem_device, 4) &&
-           ocv_match_hex(ocv_yaml_get(want, "revision"), device->revision, 2) &&
-           class_fits(ocv_yaml_get(want, "class"), device->class_code) &&
-           (!driver || ocv_yaml_find(driver, device->driver) >= 0);
-}
-
 /* Virtual functions: `skip` (default: a host's are shares of a device that counts already, a
  * guest's look like devices of their own), `count`, `replace` (they count, their device does not).
  */
@@ -103,9 +83,19 @@ const struct ocv_yaml *ocv_match_pci_rule(const struct ocv_matcher *m,
                                           const struct ocv_pci_device *device)
 {
     const struct ocv_yaml *rule = ocv_yaml_get(m->declaration->tree, "devices")->first;
-    while (rule && !(ocv_yaml_get(rule, "pci") && pci_fits(ocv_yaml_get(rule, "pci"), device)))
-        rule = rule->next;
-    return rule;
+    for (; rule; rule = rule->next) {
+        const struct ocv_yaml *want = ocv_yaml_get(rule, "pci");
+        const struct ocv_yaml *driver = ocv_yaml_get(want, "driver");
+        if (want && ocv_match_hex(ocv_yaml_get(want, "vendor"), device->vendor, 4) &&
+            ocv_match_hex(ocv_yaml_get(want, "device"), device->device, 4) &&
+            ocv_match_hex(ocv_yaml_get(want, "subsystem_vendor"), device->subsystem_vendor, 4) &&
+            ocv_match_hex(ocv_yaml_get(want, "subsystem_device"), device->subsystem_device, 4) &&
+            ocv_match_hex(ocv_yaml_get(want, "revision"), device->revision, 2) &&
+            class_fits(ocv_yaml_get(want, "class"), device->class_code) &&
+            (!driver || ocv_yaml_find(driver, device->driver) >= 0))
+            return rule;
+    }
+    return NULL;
 }
 
 /* Devices that count; or, once it is known that none does, those that were split. */

@@ -68,22 +68,19 @@ bool ocv_source_read(const struct ocv_probe_host *host, const struct ocv_yaml *s
     return false;
 }
 
-/* The published provider of the one namespace that reads versions leaves these parts out. */
-static bool is_prerelease(const char *part)
-{
-    return strncasecmp(part, ".alpha", 6) == 0 || strncasecmp(part, ".beta", 5) == 0;
-}
-
 bool ocv_source_version(char *text)
 {
     size_t len = 0;
     if (!isdigit((unsigned char)text[0]))
         return false;
-    for (;
-         isalnum((unsigned char)text[len]) ||
-         (text[len] == '.' && isalnum((unsigned char)text[len + 1]) && !is_prerelease(text + len));
-         len++)
+    while (isalnum((unsigned char)text[len]) ||
+           (text[len] == '.' && isalnum((unsigned char)text[len + 1]))) {
+        /* the published provider of the one namespace that reads versions leaves these out */
+        if (strncasecmp(text + len, ".alpha", 6) == 0 || strncasecmp(text + len, ".beta", 5) == 0)
+            break;
         text[len] = (char)tolower((unsigned char)text[len]);
+        len++;
+    }
     text[len] = '\0';
     return true;
 }

@@ -55,26 +55,21 @@ static json_t *compose_namespace(const char *name, const json_t *answer)
 int ocv_executable_answer(const char *name, const char *bytes, size_t len, json_t **out,
                           char replaces[OCV_EXECUTABLE_NAME_MAX + 1], struct ocv_error *err)
 {
-    json_t *answer = NULL;
-    int status = len == 0
-                     ? ocv_error_set(err, OCV_ERR_DATA, "it printed nothing")
-                     : ocv_json_load_counted("what it printed", bytes, len, OCV_CHILD_OUTPUT_MAX,
-                                             OCV_JSON_VALUES_MAX, &answer, err);
-    if (status < 0)
-        return status;
-    status = ocv_executable_check(answer, err);
+    ocv_auto_json *answer = NULL;
+    if (len == 0)
+        return ocv_error_set(err, OCV_ERR_DATA, "it printed nothing");
+    OCV_TRY(ocv_json_load_counted("what it printed", bytes, len, OCV_CHILD_OUTPUT_MAX,
+                                  OCV_JSON_VALUES_MAX, &answer, err));
+    int status = ocv_executable_check(answer, err);
     if (status < 0) {
         ocv_error_prefix(err, "what it printed is not a namespace of a profile");
-    } else {
-        const char *other = ocv_json_text(answer, "replaces");
-        json_t *composed = compose_namespace(name, answer);
-        if (composed) {
-            snprintf(replaces, OCV_EXECUTABLE_NAME_MAX + 1, "%s", other ? other : "");
-            *out = composed;
-        } else {
-            status = ocv_error_nomem(err);
-        }
+        return status;
     }
-    json_decref(answer);
-    return status;
+    const char *other = ocv_json_text(answer, "replaces");
+    json_t *composed = compose_namespace(name, answer);
+    if (!composed)
+        return ocv_error_nomem(err);
+    snprintf(replaces, OCV_EXECUTABLE_NAME_MAX + 1, "%s", other ? other : "");
+    *out = composed;
+    return OCV_OK;
 }

@@ -52,17 +52,9 @@ static int add_fault(const struct answer_check *check, const char *format, ...)
                          what);
 }
 
-/* No control characters, and none that is not seen: people read this on terminals. jansson has made
- * sure that it is UTF-8 without NUL. */
-static bool is_plain(const char *text)
-{
-    for (size_t left = strlen(text); left > 0; text++, left--)
-        if (ocv_text_hidden(text, left))
-            return false;
-    return true;
-}
-
-/* A text member of at most `max` bytes. Absent: nothing. */
+/* A text member of at most `max` bytes without control characters, and without one that is not
+ * seen: people read this on terminals. jansson has made sure that it is UTF-8 without NUL. Absent:
+ * nothing. */
 static int check_text(const struct answer_check *check, const json_t *object, const char *key,
                       size_t max)
 {
@@ -74,7 +66,10 @@ static int check_text(const struct answer_check *check, const json_t *object, co
         return add_fault(check, "'%s' is not a text or is empty", key);
     if (strlen(text) > max)
         return add_fault(check, "'%s' is longer than %zu bytes", key, max);
-    return is_plain(text) ? OCV_OK : add_fault(check, "'%s' has control characters", key);
+    for (size_t left = strlen(text); left > 0; text++, left--)
+        if (ocv_text_hidden(text, left))
+            return add_fault(check, "'%s' has control characters", key);
+    return OCV_OK;
 }
 
 /* A member that has to be there and is a namespace's or feature's name. */
@@ -157,39 +152,6 @@ static int check_features(struct answer_check *check, const json_t *object)
     return OCV_OK;
 }
 
-static int check_device(struct answer_check *check, const json_t *device)
-{
-    static const char *const keys[] = {"id",        "name",       "index",    "uuid",
-                                       "secondary", "attributes", "features", NULL};
-    const json_t *index = json_object_get(device, "index");
-    const json_t *secondary = json_object_get(device, "secondary");
-    const json_t *attributes = json_object_get(device, "attributes");
-    const char *key;
-    json_t *value;
-    OCV_TRY(check_keys(check, device, keys));
-    if (!json_object_get(device, "id"))
-        return add_fault(check, "'id' is missing");
-    for (size_t i = 0; keys[i]; i++)
-        if (i == 0 || i == 1 || i == 3)
-            OCV_TRY(check_text(check, device, keys[i], OCV_EXECUTABLE_TEXT_MAX));
-    if (index && (!json_is_integer(index) || json_integer_value(index) < 0 ||
-                  json_integer_value(index) >= INT_MAX))
-        return add_fault(check, "'index' is not a whole number from 0");
-    if (secondary && !json_is_boolean(secondary))
-        return add_fault(check, "'secondary' is not true or false");
-    if (attributes && !json_is_object(attributes))
-        return add_fault(check, "'attributes' is not an object");
-    if (json_object_size(attributes) > OCV_EXECUTABLE_ATTRIBUTES_MAX)
-        return add_fault(check, "more than %u attributes", OCV_EXECUTABLE_ATTRIBUTES_MAX);
-    json_object_foreach((json_t *)attributes, key, value)
-    {
-        if (!ocv_property_name_valid(key, strlen(key)) || strlen(key) > OCV_EXECUTABLE_NAME_MAX)
-            return add_fault(check, "the name of an attribute is not of a-z 0-9 _, or too long");
-        OCV_TRY(check_text(check, attributes, key, OCV_EXECUTABLE_TEXT_MAX));
-    }
-    return check_features(check, device);
-}
-
 static bool has_index(const json_t *devices, size_t i)
 {
     return json_object_get(json_array_get(devices, i), "index") != NULL;
@@ -197,11 +159,41 @@ static bool has_index(const json_t *devices, size_t i)
 
 static int check_devices(struct answer_check *check, const json_t *answer)
 {
+    static const char *const keys[] = {"id",        "name",       "index",    "uuid",
+                                       "secondary", "attributes", "features", NULL};
     const json_t *devices = json_object_get(answer, "devices");
+    const char *key;
+    json_t *value;
     OCV_TRY(check_list(check, answer, "devices", OCV_EXECUTABLE_DEVICES_MAX));
     for (size_t i = 0; i < json_array_size(devices); i++) {
         size_t before = enter_member(check, "devices[%zu]", i);
-        OCV_TRY(check_device(check, json_array_get(devices, i)));
+        const json_t *device = json_array_get(devices, i);
+        const json_t *index = json_object_get(device, "index");
+        const json_t *secondary = json_object_get(device, "secondary");
+        const json_t *attributes = json_object_get(device, "attributes");
+        OCV_TRY(check_keys(check, device, keys));
+        if (!json_object_get(device, "id"))
+            return add_fault(check, "'id' is missing");
+        OCV_TRY(check_text(check, device, "id", OCV_EXECUTABLE_TEXT_MAX));
+        OCV_TRY(check_text(check, device, "name", OCV_EXECUTABLE_TEXT_MAX));
+        OCV_TRY(check_text(check, device, "uuid", OCV_EXECUTABLE_TEXT_MAX));
+        if (index && (!json_is_integer(index) || json_integer_value(index) < 0 ||
+                      json_integer_value(index) >= INT_MAX))
+            return add_fault(check, "'index' is not a whole number from 0");
+        if (secondary && !json_is_boolean(secondary))
+            return add_fault(check, "'secondary' is not true or false");
+        if (attributes && !json_is_object(attributes))
+            return add_fault(check, "'attributes' is not an object");
+        if (json_object_size(attributes) > OCV_EXECUTABLE_ATTRIBUTES_MAX)
+            return add_fault(check, "more than %u attributes", OCV_EXECUTABLE_ATTRIBUTES_MAX);
+        json_object_foreach((json_t *)attributes, key, value)
+        {
+            if (!ocv_property_name_valid(key, strlen(key)) || strlen(key) > OCV_EXECUTABLE_NAME_MAX)
+                return add_fault(check,
+                                 "the name of an attribute is not of a-z 0-9 _, or too long");
+            OCV_TRY(check_text(check, attributes, key, OCV_EXECUTABLE_TEXT_MAX));
+        }
+        OCV_TRY(check_features(check, device));
         if (is_twin(devices, i, "id") || is_twin(devices, i, "index"))
             return add_fault(check, "its id or index is that of an earlier device");
         if (has_index(devices, i) != has_index(devices, 0))

@@ -39,28 +39,6 @@ static void trail_pop(struct open_path *trail)
         close(trail->fds[trail->depth--]);
 }
 
-/* Put the link's target before what is left of the path. */
-static int follow_link(int dir, const char *name, char *rest, struct open_path *trail)
-{
-    char target[PATH_MAX];
-    ssize_t n = readlinkat(dir, name, target, sizeof(target));
-    if (n < 0)
-        return -1;
-    size_t len = (size_t)n;
-    size_t left = strlen(rest);
-    if (len + 1 + left >= PATH_MAX) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    if (len > 0 && target[0] == '/')
-        while (trail->depth > 0)
-            trail_pop(trail);
-    memmove(rest + len + 1, rest, left + 1);
-    memcpy(rest, target, len);
-    rest[len] = '/';
-    return 0;
-}
-
 /* Cut the next component off `rest` into `name`; false at the end. */
 static bool next_component(char *rest, char name[NAME_MAX + 1])
 {
@@ -76,8 +54,8 @@ static bool next_component(char *rest, char name[NAME_MAX + 1])
     return true;
 }
 
-/* One component: a directory is entered, a link replaced by its target. Returns the final
- * descriptor once `rest` is used up, -2 to go on, -1 with errno. */
+/* One component: a directory is entered, a link's target put before what is left of the path.
+ * Returns the final descriptor once `rest` is used up, -2 to go on, -1 with errno. */
 static int step_into(struct open_path *trail, const char *name, char *rest, int flags,
                      unsigned *links)
 {
@@ -90,7 +68,21 @@ static int step_into(struct open_path *trail, const char *name, char *rest, int 
             errno = ELOOP;
             return -1;
         }
-        return follow_link(dir, name, rest, trail) < 0 ? -1 : -2;
+        char target[PATH_MAX];
+        ssize_t n = readlinkat(dir, name, target, sizeof(target));
+        size_t len = (size_t)n, left = strlen(rest);
+        if (n < 0)
+            return -1;
+        if (len + 1 + left >= PATH_MAX) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        while (len > 0 && target[0] == '/' && trail->depth > 0)
+            trail_pop(trail);
+        memmove(rest + len + 1, rest, left + 1);
+        memcpy(rest, target, len);
+        rest[len] = '/';
+        return -2;
     }
     if (rest[strspn(rest, "/")] == '\0')
         return openat(dir, name, flags | O_NOFOLLOW | O_CLOEXEC);

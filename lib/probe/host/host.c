@@ -25,25 +25,6 @@ static const struct {
     {"mips", "mips", NULL},       {"mips64", "mips64", NULL},
 };
 
-static int read_cpuinfo(struct ocv_probe_host *host, struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, OCV_CPUINFO_MAX);
-    int status = ocv_sysroot_read(host->root, "proc/cpuinfo", &text, err);
-    if (status == OCV_ERR_NOT_FOUND) {
-        *err = (struct ocv_error){0};
-        return OCV_OK; /* a tree of devices only is read, too */
-    }
-    if (status == OCV_OK)
-        status = ocv_cpuinfo_parse(&text, &host->cpuinfo, err);
-    if (status < 0)
-        return status;
-    host->has_cpuinfo = true;
-    host->architecture = host->cpuinfo.architecture;
-    host->variant = host->cpuinfo.variant;
-    return OCV_OK;
-}
-
 #define CPUID_EXT_EDX_LM (1u << 29)
 
 static int open_sources(const struct ocv_probe_options *options, struct ocv_probe_host *host,
@@ -56,8 +37,21 @@ static int open_sources(const struct ocv_probe_options *options, struct ocv_prob
         bool lm = ocv_cpuid_word(&host->cpuid, 0x80000001, 0, OCV_EDX) & CPUID_EXT_EDX_LM;
         host->architecture = lm ? "amd64" : "386";
     } else if (options->sysroot) { /* a failure costs the CPU provider only */
-        if (read_cpuinfo(host, &host->cpuinfo_error) == OCV_ERR_NOMEM)
+        struct ocv_error *failure = &host->cpuinfo_error;
+        ocv_auto_buffer text;
+        ocv_buffer_init(&text, OCV_CPUINFO_MAX);
+        int status = ocv_sysroot_read(host->root, "proc/cpuinfo", &text, failure);
+        if (status == OCV_ERR_NOT_FOUND) { /* a tree of devices only is read, too */
+            *failure = (struct ocv_error){0};
+            return OCV_OK;
+        }
+        if (status == OCV_OK)
+            status = ocv_cpuinfo_parse(&text, &host->cpuinfo, failure);
+        if (status == OCV_ERR_NOMEM)
             return ocv_error_nomem(err);
+        host->has_cpuinfo = status == OCV_OK;
+        host->architecture = host->cpuinfo.architecture;
+        host->variant = host->cpuinfo.variant;
     } else if (host->live && uname(&name) == 0) {
         for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
             if (strcmp(name.machine, machines[i].machine) == 0) {

@@ -92,31 +92,10 @@ static bool read_confined(int root, struct ocv_pci_device *out)
     return true;
 }
 
-static int scan_directory(DIR *dir, struct ocv_libpci *pci, struct ocv_pci_scan *scan,
-                          struct ocv_error *err)
-{
-    struct dirent *entry;
-    while ((entry = readdir(dir))) {
-        struct ocv_pci_device device = {0};
-        if (entry->d_name[0] == '.')
-            continue;
-        bool good = is_address(entry->d_name);
-        if (good) {
-            memcpy(device.address, entry->d_name, strlen(entry->d_name) + 1); /* at most 16 */
-            good = pci ? ocv_libpci_read(pci, device.address, &device)
-                       : read_confined(scan->source->root, &device);
-        }
-        if (good && pci && !is_bridge(&device))
-            read_links(dirfd(dir), device.address, &device);
-        OCV_TRY(good ? ocv_pci_append(scan, &device, err) : ocv_pci_broken(scan, err));
-    }
-    return OCV_OK;
-}
-
 static int scan_sysfs(struct ocv_pci_scan *scan, struct ocv_error *err)
 {
     int fd = ocv_sysroot_openat(scan->source->root, DEVICES, O_RDONLY | O_DIRECTORY);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    ocv_auto_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     if (!dir) {
         bool none = fd < 0 && (errno == ENOENT || errno == ENOTDIR);
         int status = ocv_error_set(err, none ? OCV_ERR_NOT_FOUND : OCV_ERR_IO, "/" DEVICES ": %s",
@@ -128,9 +107,22 @@ static int scan_sysfs(struct ocv_pci_scan *scan, struct ocv_error *err)
     struct ocv_libpci *pci = NULL;
     if (scan->source->libpci && ocv_libpci_open_sysfs(&pci, scan->source->libpci, NULL) < 0)
         pci = NULL; /* not installed: the confined reader sees the same */
-    int status = scan_directory(dir, pci, scan, err);
+    int status = OCV_OK;
+    for (struct dirent *entry; status == OCV_OK && (entry = readdir(dir));) {
+        struct ocv_pci_device device = {0};
+        if (entry->d_name[0] == '.')
+            continue;
+        bool good = is_address(entry->d_name);
+        if (good) {
+            memcpy(device.address, entry->d_name, strlen(entry->d_name) + 1); /* at most 16 */
+            good = pci ? ocv_libpci_read(pci, device.address, &device)
+                       : read_confined(scan->source->root, &device);
+        }
+        if (good && pci && !is_bridge(&device))
+            read_links(dirfd(dir), device.address, &device);
+        status = good ? ocv_pci_append(scan, &device, err) : ocv_pci_broken(scan, err);
+    }
     ocv_libpci_close(pci);
-    closedir(dir);
     return status < 0 ? ocv_error_prefix(err, "/" DEVICES), status : OCV_OK;
 }
 
@@ -145,43 +137,24 @@ const struct ocv_pci_backend ocv_pci_sysfs = {"sysfs", scan_sysfs};
 #define DEVICES_MAX (16u * 1024 * 1024) /* a line has about 250 bytes */
 #define FIELDS 17                       /* of a line: address, ids, IRQ, 7 bases, 7 sizes */
 
-static char *next_field(char **line)
-{
-    char *field;
-    while ((field = strsep(line, "\t ")) && *field == '\0')
-        ;
-    return field;
-}
-
-/* "BBDD VVVVDDDD IRQ ..." in hexadecimal; DD holds slot and function. */
-static bool read_line(char *line, uint32_t *dfn, struct ocv_pci_device *device)
-{
-    uint32_t ids;
-    char *field = next_field(&line);
-    if (!field || !ocv_pci_hex(field, 0xffff, dfn))
-        return false;
-    field = next_field(&line);
-    if (!field || !ocv_pci_hex(field, UINT32_MAX, &ids))
-        return false;
-    device->vendor = (uint16_t)(ids >> 16);
-    device->device = (uint16_t)ids;
-    for (int i = 2; i < FIELDS && field; i++)
-        field = next_field(&line);
-    if (!field)
-        return false;
-    if ((field = next_field(&line)))
-        ocv_pci_set_driver(device, field, strlen(field));
-    return true;
-}
-
+/* "BBDD VVVVDDDD IRQ ..." in hexadecimal; DD holds slot and function. The driver may follow. */
 static int add_line(char *line, struct ocv_pci_scan *scan, struct ocv_error *err)
 {
-    uint32_t dfn;
-    char path[64];
+    uint32_t dfn, ids;
+    char path[64], *fields[FIELDS + 1], *field;
     unsigned char config[OCV_PCI_CONFIG];
     struct ocv_pci_device device = {0};
-    if (!read_line(line, &dfn, &device))
+    size_t n = 0;
+    while (n <= FIELDS && (field = strsep(&line, "\t ")))
+        if (*field)
+            fields[n++] = field;
+    if (n < FIELDS || !ocv_pci_hex(fields[0], 0xffff, &dfn) ||
+        !ocv_pci_hex(fields[1], UINT32_MAX, &ids))
         return ocv_pci_broken(scan, err);
+    device.vendor = (uint16_t)(ids >> 16);
+    device.device = (uint16_t)ids;
+    if (n > FIELDS)
+        ocv_pci_set_driver(&device, fields[FIELDS], strlen(fields[FIELDS]));
     snprintf(path, sizeof(path), DIRECTORY "/%02x/%02x.%x", dfn >> 8, dfn >> 3 & 0x1f, dfn & 7);
     if (ocv_pci_read_config(scan->source->root, path, config) < sizeof(config) ||
         !ocv_pci_decode(config, &device))

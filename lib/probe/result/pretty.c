@@ -20,37 +20,6 @@ static int next_line(struct ocv_buffer *out, bool comma, size_t indent, struct o
     return ocv_buffer_printf(out, err, "%s\n%*s", comma ? "," : "", (int)indent, "");
 }
 
-static int append_members(const json_t *json, size_t indent, struct ocv_buffer *out,
-                          struct ocv_error *err)
-{
-    const char *key;
-    json_t *value;
-    bool first = true;
-    OCV_TRY(append_text(out, "{", err));
-    json_object_foreach((json_t *)json, key, value)
-    {
-        OCV_TRY(next_line(out, !first, indent + INDENT, err));
-        /* keys of a profile need no escapes: all are written here */
-        OCV_TRY(ocv_buffer_printf(out, err, "\"%s\": ", key));
-        OCV_TRY(ocv_pretty_append(value, indent + INDENT, out, err));
-        first = false;
-    }
-    OCV_TRY(next_line(out, false, indent, err));
-    return append_text(out, "}", err);
-}
-
-static int append_items(const json_t *json, size_t indent, struct ocv_buffer *out,
-                        struct ocv_error *err)
-{
-    OCV_TRY(append_text(out, "[", err));
-    for (size_t i = 0; i < json_array_size(json); i++) {
-        OCV_TRY(next_line(out, i > 0, indent + INDENT, err));
-        OCV_TRY(ocv_pretty_append(json_array_get(json, i), indent + INDENT, out, err));
-    }
-    OCV_TRY(next_line(out, false, indent, err));
-    return append_text(out, "]", err);
-}
-
 int ocv_pretty_append(const json_t *json, size_t indent, struct ocv_buffer *out,
                       struct ocv_error *err)
 {
@@ -58,14 +27,27 @@ int ocv_pretty_append(const json_t *json, size_t indent, struct ocv_buffer *out,
     size_t len = json_dumpb(json, line, sizeof(line), JSON_ENCODE_ANY);
     if (len > 0 && len <= sizeof(line) && len + indent <= LINE_MAX_COLUMNS)
         return ocv_buffer_append(out, line, len, err);
-    if (json_is_object(json))
-        return append_members(json, indent, out, err);
-    if (json_is_array(json))
-        return append_items(json, indent, out, err);
-    char *text = json_dumps(json, JSON_ENCODE_ANY);
-    if (!text)
-        return ocv_error_nomem(err);
-    int status = append_text(out, text, err);
-    free(text);
-    return status;
+    bool object = json_is_object(json);
+    if (!object && !json_is_array(json)) {
+        ocv_auto_free char *text = json_dumps(json, JSON_ENCODE_ANY);
+        return text ? append_text(out, text, err) : ocv_error_nomem(err);
+    }
+    const char *key;
+    json_t *value;
+    size_t n = 0;
+    OCV_TRY(append_text(out, object ? "{" : "[", err));
+    json_object_foreach((json_t *)json, key, value)
+    {
+        OCV_TRY(next_line(out, n++ > 0, indent + INDENT, err));
+        /* keys of a profile need no escapes: all are written here */
+        OCV_TRY(ocv_buffer_printf(out, err, "\"%s\": ", key));
+        OCV_TRY(ocv_pretty_append(value, indent + INDENT, out, err));
+    }
+    json_array_foreach(json, n, value)
+    {
+        OCV_TRY(next_line(out, n > 0, indent + INDENT, err));
+        OCV_TRY(ocv_pretty_append(value, indent + INDENT, out, err));
+    }
+    OCV_TRY(next_line(out, false, indent, err));
+    return append_text(out, object ? "}" : "]", err);
 }
