@@ -131,12 +131,21 @@ static int add_gpu(const struct amd_probe *run, const struct ocv_amd_gpu *gpu)
     return OCV_OK;
 }
 
-/* Targets of the published provider's variable; it separates them by commas, semicolons, blanks. */
-static int add_forced(const struct amd_probe *run)
+static int fill_result(struct amd_probe *run)
 {
+    static const char rocm_key[] = "AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION";
+    struct ocv_rocm_version rocm = {0};
+    const char *forced = ocv_probe_host_variable(run->host, rocm_key);
+    bool counts = run->m->usable || run->force;
+    unsigned target = run->m->usable ? run->m->gpus[0].target : 0; /* the least bounded */
+    for (size_t i = 0; i < run->m->usable; i++)
+        if (!ocv_amd_bounded(&run->driver, run->m->gpus[i].target))
+            target = 0;
+    /* targets of the published provider's variable; it separates them by commas, semicolons, blanks
+     */
     static const char separators[] = ",; \t\n";
     size_t n = 0;
-    for (const char *at = run->force; *(at += strspn(at, separators));) {
+    for (const char *at = run->force; at && *(at += strspn(at, separators));) {
         size_t len = strcspn(at, separators);
         char value[32];
         snprintf(value, sizeof(value), "%.*s", (int)len, at);
@@ -148,21 +157,6 @@ static int add_forced(const struct amd_probe *run)
         OCV_TRY(ocv_gpu_add_once(run->result, "gfx_arch", value, run->err));
         at += len;
     }
-    return OCV_OK;
-}
-
-static int fill_result(struct amd_probe *run)
-{
-    static const char rocm_key[] = "AMD_VARIANT_PROVIDER_FORCE_ROCM_VERSION";
-    struct ocv_rocm_version rocm = {0};
-    const char *forced = ocv_probe_host_variable(run->host, rocm_key);
-    bool counts = run->m->usable || run->force;
-    unsigned target = run->m->usable ? run->m->gpus[0].target : 0; /* the least bounded */
-    for (size_t i = 0; i < run->m->usable; i++)
-        if (!ocv_amd_bounded(&run->driver, run->m->gpus[i].target))
-            target = 0;
-    if (run->force)
-        OCV_TRY(add_forced(run));
     /* the namespace's own lists are the union; every exact target comes before the generic ones */
     for (int kind = run->force ? XNACK : EXACT; kind < N_VALUES; kind++)
         for (size_t i = 0; i < run->m->usable; i++) {

@@ -30,25 +30,6 @@ void ocv_amd_reason(const struct ocv_amd_machine *m, const struct ocv_amd_gpu *g
         snprintf(out, size, "driver '%s' is bound, which runs no ROCm program", gpu->pci->driver);
 }
 
-/* The device nodes that ROCm opens; only on the machine that this runs on. */
-static bool format_access(const struct ocv_probe_host *host, const struct ocv_amd_machine *m,
-                          char *out, size_t size)
-{
-    enum ocv_gpu_access access = ocv_gpu_access(host, "dev/kfd");
-    char node[32], path[48] = "dev/kfd";
-    for (size_t i = 0; i < m->usable && access == OCV_GPU_MAY; i++)
-        if (ocv_gpu_node(host, m->gpus[i].address, "drm", "renderD", node, sizeof(node))) {
-            snprintf(path, sizeof(path), "dev/dri/%s", node);
-            access = ocv_gpu_access(host, path);
-        }
-    if (access == OCV_GPU_MAY_NOT)
-        snprintf(out, size, "this user may not open /%s (group render): its programs find no GPU",
-                 path);
-    else if (access == OCV_GPU_MISSING)
-        snprintf(out, size, "/%s is missing here: programs started from here find no GPU", path);
-    return access != OCV_GPU_MAY;
-}
-
 void ocv_amd_set_status(const struct ocv_probe_host *host, const struct ocv_amd_machine *m,
                         struct ocv_result *result)
 {
@@ -76,7 +57,22 @@ void ocv_amd_set_status(const struct ocv_probe_host *host, const struct ocv_amd_
         snprintf(out, size,
                  "the kernel shows no KFD (/sys/class/kfd): ROCm programs need it, what "
                  "the GPUs are is known without it");
-    } else if (m->n == 0 || !format_access(host, m, out, size)) {
-        result->status = OCV_RESULT_OK;
+    } else {
+        /* the device nodes that ROCm opens; only on the machine that this runs on */
+        char node[32], path[48] = "dev/kfd";
+        enum ocv_gpu_access access = m->n ? ocv_gpu_access(host, path) : OCV_GPU_MAY;
+        for (size_t i = 0; i < m->usable && access == OCV_GPU_MAY; i++)
+            if (ocv_gpu_node(host, m->gpus[i].address, "drm", "renderD", node, sizeof(node))) {
+                snprintf(path, sizeof(path), "dev/dri/%s", node);
+                access = ocv_gpu_access(host, path);
+            }
+        if (access == OCV_GPU_MAY_NOT)
+            snprintf(out, size,
+                     "this user may not open /%s (group render): its programs find no GPU", path);
+        else if (access == OCV_GPU_MISSING)
+            snprintf(out, size, "/%s is missing here: programs started from here find no GPU",
+                     path);
+        else
+            result->status = OCV_RESULT_OK;
     }
 }

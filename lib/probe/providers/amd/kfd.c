@@ -90,26 +90,6 @@ int ocv_kfd_parse(const char *text, size_t len, struct ocv_kfd_node *out)
     return 1;
 }
 
-/* Memory of the GPU itself; the processor's counts where there is nothing else (integrated). */
-static uint64_t memory_of(const struct ocv_probe_host *host, unsigned node)
-{
-    uint64_t total = 0;
-    for (unsigned bank = 0; bank < OCV_KFD_BANKS_MAX; bank++) {
-        char path[sizeof(NODES) + 64];
-        uint64_t heap = 0, size = 0;
-        const struct keyed_value wanted[] = {{"heap_type", &heap}, {"size_in_bytes", &size}};
-        ocv_auto_buffer text;
-        ocv_buffer_init(&text, OCV_KFD_PROPERTIES_MAX);
-        snprintf(path, sizeof(path), NODES "/%u/mem_banks/%u/properties", node, bank);
-        if (ocv_sysroot_read(host->root, path, &text, NULL) < 0)
-            break;
-        if (text.len && read_lines(text.data, text.len, wanted, 2) &&
-            (heap == HEAP_PUBLIC || heap == HEAP_PRIVATE) && size <= UINT64_MAX - total)
-            total += size;
-    }
-    return total;
-}
-
 static int read_node(const struct ocv_probe_host *host, unsigned node, struct ocv_kfd *out,
                      struct ocv_error *err)
 {
@@ -133,7 +113,21 @@ static int read_node(const struct ocv_probe_host *host, unsigned node, struct oc
     if (!added)
         return ocv_error_nomem(err);
     found.number = node;
-    found.memory = memory_of(host, node);
+    /* memory of the GPU itself; the processor's counts where there is nothing else (integrated) */
+    found.memory = 0;
+    for (unsigned bank = 0; bank < OCV_KFD_BANKS_MAX; bank++) {
+        char bank_path[sizeof(NODES) + 64];
+        uint64_t heap = 0, bytes = 0;
+        const struct keyed_value wanted[] = {{"heap_type", &heap}, {"size_in_bytes", &bytes}};
+        ocv_auto_buffer lines;
+        ocv_buffer_init(&lines, OCV_KFD_PROPERTIES_MAX);
+        snprintf(bank_path, sizeof(bank_path), NODES "/%u/mem_banks/%u/properties", node, bank);
+        if (ocv_sysroot_read(host->root, bank_path, &lines, NULL) < 0)
+            break;
+        if (lines.len && read_lines(lines.data, lines.len, wanted, 2) &&
+            (heap == HEAP_PUBLIC || heap == HEAP_PRIVATE) && bytes <= UINT64_MAX - found.memory)
+            found.memory += bytes;
+    }
     *added = found;
     out->n++;
     return OCV_OK;

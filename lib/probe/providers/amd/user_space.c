@@ -67,14 +67,6 @@ static bool read_version(const char *text, unsigned out[DRIVER_PARTS])
     return true;
 }
 
-static int compare_driver(const unsigned a[DRIVER_PARTS], const unsigned b[DRIVER_PARTS])
-{
-    for (size_t i = 0; i < DRIVER_PARTS; i++)
-        if (a[i] != b[i])
-            return a[i] < b[i] ? -1 : 1;
-    return 0;
-}
-
 struct ocv_amd_driver ocv_amd_driver_of(const char *version)
 {
     struct ocv_amd_driver found = {.tested = NEWEST, .guess = true};
@@ -84,7 +76,9 @@ struct ocv_amd_driver ocv_amd_driver_of(const char *version)
     found.own = true;
     found.tested = drivers[0].tested; /* of one that is older than the table */
     for (size_t i = 0; i < N_DRIVERS; i++) {
-        int order = compare_driver(parts, drivers[i].version);
+        int order = 0;
+        for (size_t k = 0; k < DRIVER_PARTS && order == 0; k++)
+            order = (parts[k] > drivers[i].version[k]) - (parts[k] < drivers[i].version[k]);
         if (order < 0)
             break;
         found.release = drivers[i].release;

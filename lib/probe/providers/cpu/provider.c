@@ -7,21 +7,6 @@
 
 #include <string.h>
 
-/* The live machine's own /proc/cpuinfo, which is read only where it is needed. */
-static int add_cpuinfo(const struct ocv_cpu *cpu, const struct ocv_probe_host *host,
-                       struct ocv_cpuinfo *cpuinfo, struct ocv_cpu_facts *facts,
-                       struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, OCV_CPUINFO_MAX);
-    OCV_TRY(ocv_sysroot_read(host->root, "proc/cpuinfo", &text, err));
-    OCV_TRY(ocv_cpuinfo_parse(&text, cpuinfo, err));
-    if (!ocv_cpu_recorded(cpu, cpuinfo, facts))
-        return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
-                             "/proc/cpuinfo describes another architecture than the kernel's");
-    return OCV_OK;
-}
-
 static int gather_facts(const struct ocv_cpu *cpu, const struct ocv_probe_host *host,
                         struct ocv_cpuinfo *own, struct ocv_cpu_facts *facts, struct ocv_error *err)
 {
@@ -32,7 +17,16 @@ static int gather_facts(const struct ocv_cpu *cpu, const struct ocv_probe_host *
     bool live = ocv_cpu_live(cpu, facts);
     if (live && !ocv_cpu_thin(cpu, facts))
         return OCV_OK;
-    int status = add_cpuinfo(cpu, host, own, facts, live ? NULL : err);
+    /* the live machine's own /proc/cpuinfo, which is read only where it is needed */
+    struct ocv_error *told = live ? NULL : err;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_CPUINFO_MAX);
+    int status = ocv_sysroot_read(host->root, "proc/cpuinfo", &text, told);
+    if (status == OCV_OK)
+        status = ocv_cpuinfo_parse(&text, own, told);
+    if (status == OCV_OK && !ocv_cpu_recorded(cpu, own, facts))
+        status = ocv_error_set(told, OCV_ERR_UNSUPPORTED,
+                               "/proc/cpuinfo describes another architecture than the kernel's");
     return live && status != OCV_ERR_NOMEM ? OCV_OK : status;
 }
 

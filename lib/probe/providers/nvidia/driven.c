@@ -74,15 +74,6 @@ static void explain_gpu(const struct ocv_nvidia_machine *m, const struct ocv_nvi
     }
 }
 
-/* Next to a usable GPU, a display card below the minimum or a GPU that was left out on purpose is
- * not reported; one that could be used and lacks something is. */
-static bool is_news(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu)
-{
-    return !gpu->secondary || m->gpus[0].secondary || gpu->state == OCV_NVIDIA_OTHER_DRIVER ||
-           gpu->state == OCV_NVIDIA_UNBOUND || gpu->state == OCV_NVIDIA_LOST ||
-           gpu->state == OCV_NVIDIA_GPU_TOO_NEW;
-}
-
 void ocv_nvidia_set_status(const struct ocv_nvidia_machine *m, struct ocv_result *result)
 {
     result->status = OCV_RESULT_OK;
@@ -110,9 +101,15 @@ void ocv_nvidia_set_status(const struct ocv_nvidia_machine *m, struct ocv_result
     if (m->denied)
         set_partial(result,
                     "no permission to open /dev/nvidiactl: programs of this user see no GPU");
-    for (size_t i = 0; i < m->n; i++)
-        if (is_news(m, &m->gpus[i]))
-            explain_gpu(m, &m->gpus[i], result);
+    /* next to a usable GPU, a display card below the minimum or a GPU that was left out on purpose
+     * is not reported; one that could be used and lacks something is */
+    for (size_t i = 0; i < m->n; i++) {
+        const struct ocv_nvidia_gpu *gpu = &m->gpus[i];
+        if (!gpu->secondary || m->gpus[0].secondary || gpu->state == OCV_NVIDIA_OTHER_DRIVER ||
+            gpu->state == OCV_NVIDIA_UNBOUND || gpu->state == OCV_NVIDIA_LOST ||
+            gpu->state == OCV_NVIDIA_GPU_TOO_NEW)
+            explain_gpu(m, gpu, result);
+    }
     if (m->newer && m->tegra)
         set_partial(result, "Jetson Linux is newer than this program knows: CUDA %u.%u at least",
                     m->cuda.major, m->cuda.minor);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What NVIDIA's libraries say, merged into what the kernel's files show. A library knows the GPU's
  * capability and the CUDA version better; which kernel module is loaded, the kernel knows. */
+#include "lib/base/cleanup.h"
 #include "lib/probe/providers/nvidia/nvidia.h"
 
 #include <dirent.h>
@@ -170,47 +171,32 @@ void ocv_nvidia_merge(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer
 
 #define ENTRIES_MAX 64u /* of a directory; a GPU has 7 instances at most */
 
-/* Call `entry` with the number of each directory "PREFIXn". */
-static void each_directory(const struct ocv_probe_host *host, const char *path, const char *prefix,
-                           void (*entry)(const struct ocv_probe_host *, const char *, unsigned *),
-                           unsigned *count)
+/* How many directories "PREFIXn" there are; or, with `inner`, how many "INNERn" in all of them. */
+static unsigned count_directories(const struct ocv_probe_host *host, const char *path,
+                                  const char *prefix, const char *inner)
 {
     char below[160];
     struct dirent *found;
-    DIR *dir = ocv_sysroot_opendir(host->root, path);
-    if (!dir)
-        return;
+    unsigned count = 0;
+    ocv_auto_dir DIR *dir = ocv_sysroot_opendir(host->root, path);
     size_t len = strlen(prefix);
-    for (unsigned i = 0; i < ENTRIES_MAX && (found = readdir(dir)); i++) {
+    for (unsigned i = 0; dir && i < ENTRIES_MAX && (found = readdir(dir)); i++) {
         const char *number = found->d_name + len;
         if (strncmp(found->d_name, prefix, len) != 0 || !*number || strlen(number) > 4 ||
             strspn(number, "0123456789") != strlen(number))
             continue;
         snprintf(below, sizeof(below), "%s/%s%.4s", path, prefix, number);
-        entry(host, below, count);
+        count += inner ? count_directories(host, below, inner, NULL) : 1;
     }
-    closedir(dir);
-}
-
-static void count_one(const struct ocv_probe_host *host, const char *path, unsigned *count)
-{
-    (void)host;
-    (void)path;
-    ++*count;
-}
-
-static void count_compute(const struct ocv_probe_host *host, const char *path, unsigned *count)
-{
-    each_directory(host, path, "ci", count_one, count);
+    return count;
 }
 
 void ocv_nvidia_scan_mig(const struct ocv_probe_host *host, unsigned minor,
                          struct ocv_nvidia_gpu *gpu)
 {
     char path[96];
-    unsigned count = 0;
     snprintf(path, sizeof(path), "proc/driver/nvidia/capabilities/gpu%u/mig", minor);
-    each_directory(host, path, "gi", count_compute, &count);
+    unsigned count = count_directories(host, path, "gi", "ci");
     if (count == 0)
         return;
     gpu->mig = 1;

@@ -16,26 +16,6 @@ struct forced {
     unsigned capability;
 };
 
-static int read_forced(const struct ocv_probe_host *host, struct forced *out, struct ocv_error *err)
-{
-    static const char cuda_key[] = "NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION";
-    static const char sm_key[] = "NV_VARIANT_PROVIDER_FORCE_SM_ARCH";
-    *out = (struct forced){.cuda = false};
-    const char *text = ocv_probe_host_variable(host, cuda_key);
-    if (text) {
-        if (!ocv_nvidia_force_cuda(text, &out->version))
-            return ocv_error_set(err, OCV_ERR_CONFIG, "%s=%s: not a version", cuda_key, text);
-        out->cuda = true;
-    }
-    text = ocv_probe_host_variable(host, sm_key);
-    if (text) {
-        if (!ocv_nvidia_force_sm(text, &out->capability))
-            return ocv_error_set(err, OCV_ERR_CONFIG, "%s=%s: not MAJOR.MINOR", sm_key, text);
-        out->sm = true;
-    }
-    return OCV_OK;
-}
-
 /* The user space of a newer driver than the machine's own. WSL's driver is Windows'. */
 static bool runs_newer(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_gpu *gpu)
 {
@@ -127,11 +107,18 @@ static int add_features(const struct ocv_nvidia_machine *m, const struct forced 
 static int probe_nvidia(const struct ocv_probe_host *host, struct ocv_result *result,
                         struct ocv_error *err)
 {
+    static const char cuda_key[] = "NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION";
+    static const char sm_key[] = "NV_VARIANT_PROVIDER_FORCE_SM_ARCH";
     struct ocv_nvidia_machine m;
-    struct forced forced;
+    const char *cuda = ocv_probe_host_variable(host, cuda_key);
+    const char *sm = ocv_probe_host_variable(host, sm_key);
+    struct forced forced = {.cuda = cuda != NULL, .sm = sm != NULL};
     OCV_TRY(ocv_nvidia_scan(host, &m, err));
     ocv_auto_free struct ocv_nvidia_gpu *gpus = m.gpus;
-    OCV_TRY(read_forced(host, &forced, err));
+    if (cuda && !ocv_nvidia_force_cuda(cuda, &forced.version))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s=%s: not a version", cuda_key, cuda);
+    if (sm && !ocv_nvidia_force_sm(sm, &forced.capability))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s=%s: not MAJOR.MINOR", sm_key, sm);
     if (host->deep && host->live && !(forced.cuda && forced.sm)) {
         struct ocv_nvml_answer answer;
         struct ocv_error failure = {0}; /* adds a note to what the files show */

@@ -60,22 +60,6 @@ static bool version_in(const char *text, char *out, size_t size)
     return false;
 }
 
-static void find_driver(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
-{
-    char line[256];
-    if (ocv_sysroot_line(host->root, "sys/module/nvidia/version", line, sizeof(line)) &&
-        version_in(line, m->driver, sizeof(m->driver))) {
-        m->loaded = true;
-        return;
-    }
-    if (!ocv_sysroot_line(host->root, "proc/driver/nvidia/version", line, sizeof(line)))
-        return;
-    m->loaded = true;
-    const char *banner = strstr(line, "Kernel Module"); /* the second line is the compiler's */
-    if (banner)
-        version_in(banner, m->driver, sizeof(m->driver));
-}
-
 /* The value after "KEY:" in a file of the driver. */
 static bool value_of(const char *text, const char *key, char *out, size_t size)
 {
@@ -132,20 +116,6 @@ static bool path_exists(const struct ocv_probe_host *host, const char *path)
     return fd >= 0;
 }
 
-/* The driver lists the GPUs that it has bound, and there are none. */
-static bool lists_none(const struct ocv_probe_host *host)
-{
-    struct dirent *entry;
-    bool none = true;
-    DIR *dir = ocv_sysroot_opendir(host->root, PROC_GPUS);
-    if (!dir)
-        return false;
-    for (unsigned i = 0; none && i < PROC_ENTRIES_MAX && (entry = readdir(dir)); i++)
-        none = entry->d_name[0] == '.';
-    closedir(dir);
-    return none;
-}
-
 /* Some recordings hold no driver of any device, and then nothing says that a GPU has none. */
 static bool drivers_recorded(const struct ocv_probe_host *host)
 {
@@ -162,7 +132,13 @@ static bool drivers_recorded(const struct ocv_probe_host *host)
         if (dir >= 0 && readlinkat(dir, "driver", target, sizeof(target)) > 0)
             return true;
     }
-    return lists_none(host);
+    /* the driver lists the GPUs that it has bound: are there none? */
+    struct dirent *entry;
+    ocv_auto_dir DIR *dir = ocv_sysroot_opendir(host->root, PROC_GPUS);
+    bool none = dir != NULL;
+    for (unsigned i = 0; none && i < PROC_ENTRIES_MAX && (entry = readdir(dir)); i++)
+        none = entry->d_name[0] == '.';
+    return none;
 }
 
 static bool can_compute(const struct ocv_probe_host *host, const struct ocv_pci_device *pci)
@@ -204,33 +180,27 @@ static int by_id(const void *a, const void *b)
     return strcmp(((const struct ocv_nvidia_gpu *)a)->id, ((const struct ocv_nvidia_gpu *)b)->id);
 }
 
-static bool is_address(const char *name)
-{
-    size_t len = strlen(name);
-    return len >= 12 && len <= 16 && strspn(name, "0123456789abcdef:.") == len &&
-           name[len - 2] == '.' && name[len - 5] == ':' && name[len - 8] == ':';
-}
-
 /* GPUs that the driver names and the bus does not show: their entries there cannot be read. */
 static void scan_proc(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
 {
-    DIR *dir = ocv_sysroot_opendir(host->root, PROC_GPUS);
+    ocv_auto_dir DIR *dir = ocv_sysroot_opendir(host->root, PROC_GPUS);
     struct dirent *entry;
     if (!dir)
         return;
     size_t before = m->n;
     for (unsigned i = 0; i < PROC_ENTRIES_MAX && (entry = readdir(dir)); i++) {
-        size_t known = 0;
-        while (known < m->n && strcmp(m->gpus[known].id, entry->d_name) != 0)
+        const char *id = entry->d_name; /* 0000:3b:00.0 */
+        size_t known = 0, len = strlen(id);
+        while (known < m->n && strcmp(m->gpus[known].id, id) != 0)
             known++;
-        if (!is_address(entry->d_name) || known < m->n)
+        if (known < m->n || len < 12 || len > 16 || strspn(id, "0123456789abcdef:.") != len ||
+            id[len - 2] != '.' || id[len - 5] != ':' || id[len - 8] != ':')
             continue;
         m->loaded = true;
-        struct ocv_nvidia_gpu *gpu = ocv_nvidia_add_gpu(m, entry->d_name);
+        struct ocv_nvidia_gpu *gpu = ocv_nvidia_add_gpu(m, id);
         if (gpu)
             read_details(host, gpu);
     }
-    closedir(dir);
     if (m->n > before)
         qsort(m->gpus, m->n, sizeof(*m->gpus), by_id);
 }
@@ -264,7 +234,16 @@ int ocv_nvidia_scan(const struct ocv_probe_host *host, struct ocv_nvidia_machine
     m->gpus = calloc(OCV_NVIDIA_GPUS_MAX, sizeof(*m->gpus));
     if (!m->gpus)
         return ocv_error_nomem(err);
-    find_driver(host, m);
+    char line[256];
+    if (ocv_sysroot_line(host->root, "sys/module/nvidia/version", line, sizeof(line)) &&
+        version_in(line, m->driver, sizeof(m->driver))) {
+        m->loaded = true;
+    } else if (ocv_sysroot_line(host->root, "proc/driver/nvidia/version", line, sizeof(line))) {
+        const char *banner = strstr(line, "Kernel Module"); /* the second line is the compiler's */
+        m->loaded = true;
+        if (banner)
+            version_in(banner, m->driver, sizeof(m->driver));
+    }
     scan_bus(host, m);
     scan_proc(host, m);
     m->vgpu_host = m->loaded && path_exists(host, "sys/module/nvidia_vgpu_vfio");

@@ -55,11 +55,6 @@ int ocv_nvidia_add_cuda(struct ocv_result *result, struct ocv_cuda_version cuda,
 /* Arch-specific code (`a`) runs on its own chip, family code (`f`) on the chip and on those that
  * came after it in its family. Source: CUDA programming guide, feature sets; 107: PTX ISA 9.4 (CUDA
  * 13.4), which has sm_107, sm_107a and sm_107f. That 100f or 103f code runs on it is not said. */
-static bool has_specific(unsigned sm)
-{
-    return sm == 90 || sm == 100 || sm == 103 || sm == 107 || sm == 110 || sm == 120 || sm == 121;
-}
-
 static bool runs_family(unsigned sm, unsigned family)
 {
     switch (family) {
@@ -77,13 +72,6 @@ static bool runs_family(unsigned sm, unsigned family)
     }
 }
 
-/* Code of an earlier chip of the same major runs on later ones, but not on Tegras. Source: CUDA
- * programming guide, "Binary Compatibility": supported for the desktop, not for Tegra. */
-static bool runs_own_only(unsigned sm)
-{
-    return sm == 53 || sm == 62 || sm == 72 || sm == 87;
-}
-
 static int add_form(struct ocv_result *result, json_t *device, unsigned sm, const char *form,
                     struct ocv_error *err)
 {
@@ -96,11 +84,16 @@ static int add_form(struct ocv_result *result, json_t *device, unsigned sm, cons
 int ocv_nvidia_add_sm(struct ocv_result *result, json_t *device, unsigned sm, bool guess,
                       struct ocv_error *err)
 {
-    unsigned lowest = runs_own_only(sm) ? sm : sm / 10 * 10;
+    /* Code of an earlier chip of the same major runs on later ones, but not on Tegras. Source: CUDA
+     * programming guide, "Binary Compatibility": supported for the desktop, not for Tegra. */
+    bool tegra = sm == 53 || sm == 62 || sm == 72 || sm == 87;
+    bool specific =
+        sm == 90 || sm == 100 || sm == 103 || sm == 107 || sm == 110 || sm == 120 || sm == 121;
+    unsigned lowest = tegra ? sm : sm / 10 * 10;
     if (sm < OCV_NVIDIA_SM_MIN)
         return OCV_OK;
     for (unsigned code = sm; code >= lowest; code--) {
-        if (code == sm && !guess && has_specific(sm))
+        if (code == sm && !guess && specific)
             OCV_TRY(add_form(result, device, code, "a_real", err));
         if (!guess && runs_family(sm, code))
             OCV_TRY(add_form(result, device, code, "f_real", err));

@@ -38,19 +38,6 @@ static const struct {
     {"asahi", "apple,agx-", "honeykrisp", 4},
 };
 
-static struct ocv_vulkan_support of_amd(uint16_t device)
-{
-    bool guess;
-    unsigned target = ocv_amd_of_device(device, &guess);
-    /* gfx908 and what followed it for computing have no graphics */
-    if (target == 90008 || target == 90010 || (target >= 90400 && target <= 90599))
-        return (struct ocv_vulkan_support){0};
-    return (struct ocv_vulkan_support){.driver = "radv",
-                                       .minor = target >= 80000 ? 4 : 3,
-                                       .integrated =
-                                           (ocv_amd_traits(target) & OCV_AMD_INTEGRATED) != 0};
-}
-
 static struct ocv_vulkan_support of_intel(uint16_t device)
 {
     const struct ocv_intel_gpu *xe = ocv_intel_gpu_find(device);
@@ -70,8 +57,15 @@ struct ocv_vulkan_support ocv_vulkan_of_pci(const struct ocv_pci_device *pci, co
     const struct ocv_vulkan_support none = {0};
     if (!ocv_gpu_is_class(pci->class_code))
         return none;
-    if (pci->vendor == OCV_PCI_AMD && !strcmp(pci->driver, "amdgpu"))
-        return of_amd(pci->device);
+    if (pci->vendor == OCV_PCI_AMD && !strcmp(pci->driver, "amdgpu")) {
+        bool guess;
+        unsigned target = ocv_amd_of_device(pci->device, &guess);
+        struct ocv_vulkan_support radv = {.driver = "radv", .minor = target >= 80000 ? 4 : 3};
+        radv.integrated = ocv_amd_traits(target) & OCV_AMD_INTEGRATED;
+        /* gfx908 and what followed it for computing have no graphics */
+        bool computes = target == 90008 || target == 90010 || (target >= 90400 && target <= 90599);
+        return computes ? none : radv;
+    }
     if (pci->vendor == OCV_PCI_INTEL &&
         (!strcmp(pci->driver, "i915") || !strcmp(pci->driver, "xe")))
         return of_intel(pci->device);

@@ -76,23 +76,6 @@ static void read_key(const char *text, const char *key, char out[TEXT_MAX])
         }
 }
 
-/* A render node of a device that is not on the PCI bus, which its uevent names. */
-static void scan_node(const struct ocv_probe_host *host, const char *node, struct machine *m)
-{
-    char path[96], driver[TEXT_MAX], compatible[TEXT_MAX], address[TEXT_MAX];
-    struct ocv_error ignored = {0};
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, 4096);
-    snprintf(path, sizeof(path), "sys/class/drm/%.31s/device/uevent", node);
-    if (ocv_sysroot_read(host->root, path, &text, &ignored) < 0 || !text.data)
-        return;
-    read_key(text.data, "DRIVER", driver);
-    read_key(text.data, "OF_COMPATIBLE_0", compatible);
-    read_key(text.data, "PCI_SLOT_NAME", address);
-    if (!address[0])
-        add_gpu(m, node, node, ocv_vulkan_of_platform(driver, compatible));
-}
-
 static int by_number(const void *a, const void *b)
 {
     const unsigned long *left = a, *right = b;
@@ -115,10 +98,21 @@ static void scan_platform(const struct ocv_probe_host *host, struct machine *m)
     }
     closedir(dir);
     qsort(numbers, n, sizeof(*numbers), by_number);
-    for (size_t i = 0; i < n; i++) {
-        char node[32];
+    for (size_t i = 0; i < n;
+         i++) { /* one that is not on the PCI bus: its uevent names the device */
+        char node[32], path[96], driver[TEXT_MAX], compatible[TEXT_MAX], address[TEXT_MAX];
+        struct ocv_error ignored = {0};
+        ocv_auto_buffer text;
+        ocv_buffer_init(&text, 4096);
         snprintf(node, sizeof(node), "renderD%lu", numbers[i]);
-        scan_node(host, node, m);
+        snprintf(path, sizeof(path), "sys/class/drm/%s/device/uevent", node);
+        if (ocv_sysroot_read(host->root, path, &text, &ignored) < 0 || !text.data)
+            continue;
+        read_key(text.data, "DRIVER", driver);
+        read_key(text.data, "OF_COMPATIBLE_0", compatible);
+        read_key(text.data, "PCI_SLOT_NAME", address);
+        if (!address[0])
+            add_gpu(m, node, node, ocv_vulkan_of_platform(driver, compatible));
     }
     m->more = m->more || n == NODES_MAX;
 }
