@@ -13,53 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-union state {
-    SHA256_CTX sha256;
-    SHA512_CTX sha512;
-};
-
-/* As OpenSSL's functions: 1 for success. */
-static int init256(union state *s)
-{
-    return SHA256_Init(&s->sha256);
-}
-static int update256(union state *s, const void *data, size_t len)
-{
-    return SHA256_Update(&s->sha256, data, len);
-}
-static int final256(unsigned char *out, union state *s)
-{
-    return SHA256_Final(out, &s->sha256);
-}
-static int init512(union state *s)
-{
-    return SHA512_Init(&s->sha512);
-}
-static int update512(union state *s, const void *data, size_t len)
-{
-    return SHA512_Update(&s->sha512, data, len);
-}
-static int final512(unsigned char *out, union state *s)
-{
-    return SHA512_Final(out, &s->sha512);
-}
-
-struct algorithm {
+static const struct algorithm {
     const char *name;
     size_t hex_length;
-    int (*init)(union state *s);
-    int (*update)(union state *s, const void *data, size_t len);
-    int (*final)(unsigned char *out, union state *s);
-};
-
-static const struct algorithm algorithms[] = {
-    {"sha256", 64, init256, update256, final256},
-    {"sha512", 128, init512, update512, final512},
-};
+} algorithms[] = {{"sha256", 2 * SHA256_DIGEST_LENGTH}, {"sha512", 2 * SHA512_DIGEST_LENGTH}};
 
 struct ocv_hasher {
-    union state state;
+    union {
+        SHA256_CTX sha256;
+        SHA512_CTX sha512;
+    } state;
     const struct algorithm *algorithm;
+    bool sha512;
 };
 
 static bool is_lower_alnum(char c)
@@ -130,7 +95,10 @@ int ocv_hasher_new(const char *digest, struct ocv_hasher **out, struct ocv_error
     if (!hasher)
         return ocv_error_nomem(err);
     hasher->algorithm = a;
-    if (a->init(&hasher->state) != 1) {
+    hasher->sha512 = a->hex_length == 2 * SHA512_DIGEST_LENGTH;
+    int done =
+        hasher->sha512 ? SHA512_Init(&hasher->state.sha512) : SHA256_Init(&hasher->state.sha256);
+    if (done != 1) {
         ocv_hasher_free(hasher);
         return ocv_error_nomem(err);
     }
@@ -141,7 +109,9 @@ int ocv_hasher_new(const char *digest, struct ocv_hasher **out, struct ocv_error
 int ocv_hasher_update(struct ocv_hasher *hasher, const void *data, size_t len,
                       struct ocv_error *err)
 {
-    if (hasher->algorithm->update(&hasher->state, data, len) != 1)
+    int done = hasher->sha512 ? SHA512_Update(&hasher->state.sha512, data, len)
+                              : SHA256_Update(&hasher->state.sha256, data, len);
+    if (done != 1)
         return ocv_error_set(err, OCV_ERR_NOMEM, "cannot compute a digest");
     return OCV_OK;
 }
@@ -151,7 +121,9 @@ int ocv_hasher_final(struct ocv_hasher *hasher, char out[OCV_DIGEST_MAX], struct
     static const char hex[] = "0123456789abcdef";
     unsigned char raw[SHA512_DIGEST_LENGTH];
     size_t n = hasher->algorithm->hex_length / 2;
-    if (hasher->algorithm->final(raw, &hasher->state) != 1)
+    int done = hasher->sha512 ? SHA512_Final(raw, &hasher->state.sha512)
+                              : SHA256_Final(raw, &hasher->state.sha256);
+    if (done != 1)
         return ocv_error_set(err, OCV_ERR_NOMEM, "cannot compute a digest");
     size_t at = (size_t)snprintf(out, OCV_DIGEST_MAX, "%s:", hasher->algorithm->name);
     for (size_t i = 0; i < n; i++) {

@@ -24,15 +24,6 @@ const struct ocv_namespace *ocv_namespace_find(const struct ocv_namespace *list,
     return NULL;
 }
 
-/* "0000:3b:00.0" and nvidia-smi's "00000000:3B:00.0" are one address. */
-static bool same_address(const char *a, const char *b)
-{
-    const char *colon_a = strchr(a, ':'), *colon_b = strchr(b, ':');
-    if (!colon_a || !colon_b || !strchr(colon_a + 1, ':') || !strchr(colon_b + 1, ':'))
-        return false;
-    return !strcasecmp(a + strspn(a, "0"), b + strspn(b, "0"));
-}
-
 bool ocv_device_is(const struct ocv_device *device, const char *text)
 {
     char *end;
@@ -41,7 +32,10 @@ bool ocv_device_is(const struct ocv_device *device, const char *text)
         return number == device->index;
     if (device->uuid && !strcasecmp(device->uuid, text))
         return true;
-    size_t id = strlen(device->id), want = strlen(text);
-    return !strcasecmp(device->id, text) || same_address(device->id, text) ||
-           (want + 5 == id && device->id[4] == ':' && !strcasecmp(device->id + 5, text));
+    /* "0000:3b:00.0" and nvidia-smi's "00000000:3B:00.0" are one address */
+    const char *id = device->id, *colon = strchr(id, ':'), *other = strchr(text, ':');
+    bool addresses = colon && other && strchr(colon + 1, ':') && strchr(other + 1, ':');
+    return !strcasecmp(id, text) ||
+           (addresses && !strcasecmp(id + strspn(id, "0"), text + strspn(text, "0"))) ||
+           (strlen(text) + 5 == strlen(id) && id[4] == ':' && !strcasecmp(id + 5, text));
 }

@@ -110,30 +110,6 @@ int ocv_index_intern(struct ocv_index *index, struct ocv_properties *const *sets
     return OCV_OK;
 }
 
-static bool add_static_value(struct ocv_index *index, struct ocv_namespace *ns,
-                             const struct ocv_span parts[2], size_t max_values)
-{
-    struct ocv_feature *feature = ns->features, *end = ns->features + ns->n_features;
-    while (feature < end && (strlen(feature->name) != parts[0].len ||
-                             memcmp(feature->name, parts[0].data, parts[0].len) != 0))
-        feature++;
-    if (feature == end) {
-        feature->name = ocv_arena_copy(&index->arena, parts[0].data, parts[0].len);
-        feature->values = ocv_arena_alloc(&index->arena, max_values, sizeof(char *));
-        if (!feature->name || !feature->values)
-            return false;
-        ns->n_features++;
-    }
-    char *value = ocv_arena_copy(&index->arena, parts[1].data, parts[1].len);
-    if (!value)
-        return false;
-    for (size_t i = 0; i < feature->n_values; i++)
-        if (!strcmp(feature->values[i], value))
-            return true;
-    feature->values[feature->n_values++] = value;
-    return true;
-}
-
 #define STATIC_VALUES_MAX 512u /* "feature :: value" items of one static namespace */
 
 /* A malformed list leaves the namespace empty: better no variant than one ranked by half a list. */
@@ -154,8 +130,23 @@ static int read_static(struct ocv_index *index, struct ocv_namespace *ns, const 
                                   (int)(piece.len > 60 ? 60 : piece.len), piece.data,
                                   n == STATIC_VALUES_MAX ? " (too many)" : "");
         }
-        if (!add_static_value(index, ns, parts, STATIC_VALUES_MAX))
+        struct ocv_feature *feature = ns->features, *end = ns->features + ns->n_features;
+        while (feature < end && (strlen(feature->name) != parts[0].len ||
+                                 memcmp(feature->name, parts[0].data, parts[0].len) != 0))
+            feature++;
+        if (feature == end) {
+            feature->name = ocv_arena_copy(&index->arena, parts[0].data, parts[0].len);
+            feature->values = ocv_arena_alloc(&index->arena, STATIC_VALUES_MAX, sizeof(char *));
+            ns->n_features++;
+        }
+        char *value = ocv_arena_copy(&index->arena, parts[1].data, parts[1].len);
+        if (!feature->name || !feature->values || !value)
             return ocv_error_nomem(err);
+        size_t known = 0;
+        while (known < feature->n_values && strcmp(feature->values[known], value) != 0)
+            known++;
+        if (known == feature->n_values)
+            feature->values[feature->n_values++] = value;
     }
     return OCV_OK;
 }

@@ -149,25 +149,6 @@ static int own_places(const char *architecture, const char *variant)
     return n > 0 ? n : 2; /* the same text, or none */
 }
 
-static int own_place(const char *architecture, const char *host, const char *entry)
-{
-    int h = -1, e = -1;
-    if (!strcmp(architecture, "amd64")) {
-        h = variant_level(host, 1, 1, 4);
-        e = variant_level(entry, 1, 1, 4);
-    } else if (!strcmp(architecture, "arm")) {
-        h = variant_level(host, 7, 5, 8);
-        e = variant_level(entry, 7, 5, 8);
-    } else if (!strcmp(architecture, "arm64")) {
-        return arm64_place(host, entry);
-    }
-    if (h > 0 && e > 0)
-        return e <= h ? h - e : -1;
-    if (!strcmp(host, entry))
-        return 0;
-    return *entry ? -1 : 1; /* an entry that asks for nothing special runs everywhere */
-}
-
 bool ocv_platform_same_architecture(const struct ocv_platform *a, const struct ocv_platform *b)
 {
     return !strcmp(ocv_platform_architecture(or_empty(a->architecture)),
@@ -181,8 +162,23 @@ static int match_architecture(const struct ocv_platform *host, const struct ocv_
     const char *ea = ocv_platform_architecture(or_empty(entry->architecture));
     const char *hv = normal_variant(ha, host->variant), *ev = normal_variant(ea, entry->variant);
     *why = "variant";
-    if (!strcmp(ha, ea))
-        return own_place(ha, hv, ev);
+    if (!strcmp(ha, ea)) {
+        int h = -1, e = -1;
+        if (!strcmp(ha, "arm64"))
+            return arm64_place(hv, ev);
+        if (!strcmp(ha, "amd64")) {
+            h = variant_level(hv, 1, 1, 4);
+            e = variant_level(ev, 1, 1, 4);
+        } else if (!strcmp(ha, "arm")) {
+            h = variant_level(hv, 7, 5, 8);
+            e = variant_level(ev, 7, 5, 8);
+        }
+        if (h > 0 && e > 0)
+            return e <= h ? h - e : -1;
+        if (!strcmp(hv, ev))
+            return 0;
+        return *ev ? -1 : 1; /* an entry that asks for nothing special runs everywhere */
+    }
     if (!strcmp(ha, "amd64") && !strcmp(ea, "386"))
         return *ev ? -1 : own_places(ha, hv);
     if (!strcmp(ha, "arm64") && !strcmp(ea, "arm")) {
@@ -232,16 +228,6 @@ bool ocv_index_has_levels(const struct ocv_index *index, const struct ocv_platfo
     return false;
 }
 
-static bool component_valid(const char *s)
-{
-    if (!*s)
-        return false;
-    for (; *s; s++)
-        if (!isalnum((unsigned char)*s) && !strchr("_.-", *s))
-            return false;
-    return true;
-}
-
 /* containerd/platforms database.go isKnownArch, and the aliases */
 static bool architecture_known(const char *name)
 {
@@ -275,8 +261,11 @@ int ocv_platform_parse(const char *text, struct ocv_platform **out, struct ocv_e
         if ((p = strchr(p, '/')))
             *p++ = '\0';
     }
-    for (size_t i = 0; i < n; i++)
-        ok = ok && component_valid(parts[i]);
+    for (size_t i = 0; i < n; i++) {
+        ok = ok && *parts[i];
+        for (const char *s = parts[i]; *s; s++)
+            ok = ok && (isalnum((unsigned char)*s) || strchr("_.-", *s));
+    }
     if (!ok || n == 0 || n > 3)
         return ocv_error_set(err, OCV_ERR_INVALID,
                              "'%.100s' is not a platform (OS/ARCHITECTURE[/VARIANT])", text);

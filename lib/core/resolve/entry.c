@@ -27,59 +27,37 @@ static size_t slot_end(const struct ocv_host_table *host, const uint32_t *ids, s
     return end;
 }
 
-static enum ocv_reject failure_code(const struct ocv_slot *slot, const uint32_t *ids, size_t n)
-{
-    if (slot->ns->code != OCV_REJECT_NONE)
-        return slot->ns->code;
-    if (slot->disabled)
-        return OCV_REJECT_DISABLED;
-    bool has_feature = false, elsewhere = false;
-    for (size_t l = 0; l < slot->n_lists; l++) {
-        has_feature = has_feature || (slot->lists[l] && slot->lists[l]->n_values);
-        elsewhere = elsewhere || best_value(slot, l, ids, n) != OCV_UNSUPPORTED;
-    }
-    for (size_t i = 0; slot->value_disabled && i < n; i++)
-        if (slot->value_disabled[ids[i] - slot->first])
-            return OCV_REJECT_DISABLED;
-    if (elsewhere || slot->n_lists > 1)
-        return OCV_REJECT_DEVICE;
-    return has_feature ? OCV_REJECT_VALUE_UNSUPPORTED : OCV_REJECT_FEATURE_UNSUPPORTED;
-}
-
 /* Under `all` and `first` (which counts one device) every list of the slot must hold one of the
  * entry's values, under `any` at least one list. */
 static bool fits_slot(const struct ocv_slot *slot, const struct ocv_entry *entry,
                       const uint32_t *ids, size_t n, struct ocv_rejection *why)
 {
     size_t failing = 0;
-    bool any = slot->ns->policy == OCV_POLICY_ANY, supported = false;
-    if (slot->ns->code == OCV_REJECT_NONE) {
-        for (size_t l = 0; l < slot->n_lists; l++) {
-            bool here = best_value(slot, l, ids, n) != OCV_UNSUPPORTED;
-            supported = supported || here;
-            if (here)
-                continue;
+    bool any = slot->ns->policy == OCV_POLICY_ANY, all = true, some = false, listed = false;
+    for (size_t l = 0; l < slot->n_lists; l++) { /* none, where the namespace fails as a whole */
+        bool here = best_value(slot, l, ids, n) != OCV_UNSUPPORTED;
+        if (!here && (any || all))
             failing = l;
-            if (!any) {
-                supported = false;
-                break;
-            }
-        }
-        if (supported)
-            return true;
+        all = all && here;
+        some = some || here;
+        listed = listed || (slot->lists[l] && slot->lists[l]->n_values);
     }
+    if (some && (any || all))
+        return true;
+    bool disabled = slot->disabled;
+    for (size_t i = 0; slot->value_disabled && i < n; i++)
+        disabled = disabled || slot->value_disabled[ids[i] - slot->first];
     *why = (struct ocv_rejection){.entry = entry,
-                                  .code = failure_code(slot, ids, n),
+                                  .code = slot->ns->code != OCV_REJECT_NONE ? slot->ns->code
+                                          : disabled                        ? OCV_REJECT_DISABLED
+                                          : some || slot->n_lists > 1       ? OCV_REJECT_DEVICE
+                                          : listed ? OCV_REJECT_VALUE_UNSUPPORTED
+                                                   : OCV_REJECT_FEATURE_UNSUPPORTED,
                                   .ns = slot->ns->name,
                                   .feature = slot->feature};
     if (slot->list_device && why->code == OCV_REJECT_DEVICE)
         why->device = slot->list_device[failing]->id;
     return false;
-}
-
-static size_t list_for(const struct ocv_slot *slot, size_t device)
-{
-    return slot->list_of ? slot->list_of[device] : 0;
 }
 
 /* Under `any`: does this device serve every slot of ids[0..n), all of one namespace? */
@@ -89,7 +67,8 @@ static bool device_serves(const struct ocv_host_table *host, size_t device, cons
     for (size_t i = 0, end; i < n; i = end) {
         const struct ocv_slot *slot = &host->slots[host->slot_of[ids[i]]];
         end = slot_end(host, ids, n, i);
-        if (best_value(slot, list_for(slot, device), ids + i, end - i) == OCV_UNSUPPORTED) {
+        size_t list = slot->list_of ? slot->list_of[device] : 0;
+        if (best_value(slot, list, ids + i, end - i) == OCV_UNSUPPORTED) {
             *failing = slot;
             return false;
         }
@@ -179,7 +158,8 @@ static size_t namespace_key(const struct ocv_host_table *host, size_t device, co
         const struct ocv_slot *slot = &host->slots[host->slot_of[ids[i]]];
         end = slot_end(host, ids, n, i);
         bool every = device == EVERY_LIST;
-        size_t from = every ? 0 : list_for(slot, device), to = every ? slot->n_lists : from + 1;
+        size_t from = !every && slot->list_of ? slot->list_of[device] : 0;
+        size_t to = every ? slot->n_lists : from + 1;
         for (size_t l = from; l < to; l++) {
             struct ocv_component c = {(uint64_t)slot->ns->rank << 32 | slot->rank,
                                       (uint64_t)(l - from) << 32 |

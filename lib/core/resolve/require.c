@@ -30,32 +30,28 @@ static bool device_has(const struct ocv_namespace *list, const struct ocv_device
     return false;
 }
 
-static bool meets_requirement(const struct ocv_host_table *host, const struct ocv_index *index,
-                              const struct ocv_entry *entry, const char *item)
-{
-    for (size_t i = 0; i < entry->n_properties; i++) {
-        uint32_t id = entry->properties[i];
-        const struct ocv_property *p = &index->properties[id];
-        const struct ocv_host_table_namespace *ns = host->slots[host->slot_of[id]].ns;
-        size_t n = strlen(ns->name), have = 0;
-        if (ocv_preferences_parts(item, p->ns, p->feature, p->value) &&
-            ocv_host_table_supports(host, id))
-            return true;
-        if (strncmp(item, ns->name, n) != 0 || strncmp(item + n, " :: ", 4) != 0)
-            continue;
-        for (size_t d = 0; d < ns->n_counted; d++)
-            have += device_has(ns->list, ns->counted[d], item + n + 4);
-        if (have && (have == ns->n_counted || ns->policy == OCV_POLICY_ANY))
-            return true; /* under `any` one device that counts is enough */
-    }
-    return false;
-}
-
 size_t ocv_entry_unmet(const struct ocv_host_table *host, const struct ocv_index *index,
                        const struct ocv_entry *entry, const struct ocv_strings *required)
 {
-    size_t i = 0;
-    while (i < required->count && meets_requirement(host, index, entry, required->list[i]))
-        i++;
-    return i;
+    for (size_t i = 0; i < required->count; i++) {
+        const char *item = required->list[i];
+        bool met = false;
+        for (size_t k = 0; k < entry->n_properties && !met; k++) {
+            uint32_t id = entry->properties[k];
+            const struct ocv_property *p = &index->properties[id];
+            const struct ocv_host_table_namespace *ns = host->slots[host->slot_of[id]].ns;
+            size_t n = strlen(ns->name), have = 0;
+            met = ocv_preferences_parts(item, p->ns, p->feature, p->value) &&
+                  ocv_host_table_supports(host, id);
+            if (met || strncmp(item, ns->name, n) != 0 || strncmp(item + n, " :: ", 4) != 0)
+                continue;
+            for (size_t d = 0; d < ns->n_counted; d++)
+                have += device_has(ns->list, ns->counted[d], item + n + 4);
+            /* under `any` one device that counts is enough */
+            met = have && (have == ns->n_counted || ns->policy == OCV_POLICY_ANY);
+        }
+        if (!met)
+            return i;
+    }
+    return required->count;
 }
