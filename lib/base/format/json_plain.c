@@ -60,38 +60,6 @@ static const char *take_string(struct json_reader *r, size_t *len)
     return NULL;
 }
 
-static json_t *read_number(struct json_reader *r)
-{
-    bool negative = *r->at == '-';
-    const char *start = r->at += negative;
-    json_int_t n = 0;
-    while (r->at < r->end && *r->at >= '0' && *r->at <= '9' && r->at - start < DIGITS_MAX)
-        n = n * 10 + (*r->at++ - '0');
-    if (r->at == start || (*start == '0' && r->at - start > 1))
-        return NULL;
-    if (r->at < r->end && strchr("0123456789.eE", *r->at))
-        return NULL;
-    return check_built(r, json_integer(negative ? -n : n));
-}
-
-static json_t *read_word(struct json_reader *r)
-{
-    size_t left = (size_t)(r->end - r->at);
-    if (left >= 4 && memcmp(r->at, "true", 4) == 0) {
-        r->at += 4;
-        return json_true();
-    }
-    if (left >= 5 && memcmp(r->at, "false", 5) == 0) {
-        r->at += 5;
-        return json_false();
-    }
-    if (left >= 4 && memcmp(r->at, "null", 4) == 0) {
-        r->at += 4;
-        return json_null();
-    }
-    return NULL;
-}
-
 static bool read_member(struct json_reader *r, json_t *object)
 {
     char key[KEY_MAX];
@@ -152,12 +120,27 @@ static json_t *read_value(struct json_reader *r)
         return read_members(r, json_array(), ']', read_item);
     if (r->at == r->end)
         return NULL;
-    if (*r->at == '-' || (*r->at >= '0' && *r->at <= '9'))
-        return read_number(r);
-    if (*r->at != '"')
-        return read_word(r);
-    const char *text = take_string(r, &len);
-    return text ? check_built(r, json_stringn_nocheck(text, len)) : NULL;
+    if (*r->at == '"') {
+        const char *text = take_string(r, &len);
+        return text ? check_built(r, json_stringn_nocheck(text, len)) : NULL;
+    }
+    if (*r->at == '-' || (*r->at >= '0' && *r->at <= '9')) {
+        bool negative = *r->at == '-';
+        const char *start = r->at += negative;
+        json_int_t n = 0;
+        while (r->at < r->end && *r->at >= '0' && *r->at <= '9' && r->at - start < DIGITS_MAX)
+            n = n * 10 + (*r->at++ - '0');
+        if (r->at == start || (*start == '0' && r->at - start > 1) ||
+            (r->at < r->end && strchr("0123456789.eE", *r->at)))
+            return NULL;
+        return check_built(r, json_integer(negative ? -n : n));
+    }
+    const char *word = *r->at == 't' ? "true" : *r->at == 'f' ? "false" : "null";
+    len = strlen(word);
+    if ((size_t)(r->end - r->at) < len || memcmp(r->at, word, len) != 0)
+        return NULL;
+    r->at += len;
+    return *word == 't' ? json_true() : *word == 'f' ? json_false() : json_null();
 }
 
 json_t *ocv_json_plain(const char *text, size_t len, bool *nomem)
