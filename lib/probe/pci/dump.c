@@ -58,20 +58,6 @@ static bool is_row(const char *line, size_t len)
     return true;
 }
 
-/* The next line without its end; false after the last. */
-static bool next_line(const char **at, const char *end, const char **line, size_t *len)
-{
-    if (*at == end)
-        return false;
-    const char *stop = memchr(*at, '\n', (size_t)(end - *at));
-    *line = *at;
-    *len = (size_t)((stop ? stop : end) - *at);
-    *at = stop ? stop + 1 : end;
-    while (*len > 0 && ((*line)[*len - 1] == '\r' || (*line)[*len - 1] == ' '))
-        --*len;
-    return true;
-}
-
 static int end_device(struct dump_reader *reader, struct ocv_pci_scan *scan, struct ocv_error *err)
 {
     if (!reader->device.address[0])
@@ -85,12 +71,15 @@ int ocv_pci_dump_text(const struct ocv_buffer *text, struct ocv_pci_scan *scan,
 {
     static const char words[] = "Kernel driver in use: "; /* of lspci -k, below a device */
     struct dump_reader reader = {.len = 0}, next = {.in_rows = true};
-    const char *at = text->data, *line;
-    const char *end = at + text->len;
+    const char *end = text->data + text->len, *stop;
     bool rows = false;
-    size_t n;
     memset(next.config, 0xff, sizeof(next.config)); /* as of a device that does not answer */
-    while (next_line(&at, end, &line, &n)) {
+    for (const char *line = text->data; line < end; line = stop + (stop < end)) {
+        stop = memchr(line, '\n', (size_t)(end - line));
+        stop = stop ? stop : end;
+        size_t n = (size_t)(stop - line); /* without what ends it */
+        while (n > 0 && (line[n - 1] == '\r' || line[n - 1] == ' '))
+            n--;
         if (parse_address(line, n, next.device.address, sizeof(next.device.address))) {
             OCV_TRY(end_device(&reader, scan, err));
             reader = next;

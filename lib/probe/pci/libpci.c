@@ -185,10 +185,9 @@ void ocv_libpci_close(struct ocv_libpci *pci)
     free(pci);
 }
 
-#ifdef PCI_FILL_SUBSYS
-
 static void fill_device(struct ocv_libpci *pci)
 {
+#ifdef PCI_FILL_SUBSYS
     int wanted = PCI_FILL_IDENT | PCI_FILL_CLASS | PCI_FILL_CLASS_EXT;
     pci->dev = pci->api.get_dev(pci->access, (int)pci->domain, (int)pci->bus, (int)pci->slot,
                                 (int)pci->function);
@@ -197,10 +196,14 @@ static void fill_device(struct ocv_libpci *pci)
     pci->found = (pci->api.fill_info(pci->dev, wanted) & wanted) == wanted;
     if (pci->found && pci->dev->device_class >> 8 != OCV_PCI_BRIDGE)
         (void)pci->api.fill_info(pci->dev, PCI_FILL_SUBSYS);
+#else
+    (void)pci; /* no session is opened for devices */
+#endif
 }
 
 static void copy_fields(const struct pci_dev *dev, struct ocv_pci_device *out)
 {
+#ifdef PCI_FILL_SUBSYS
     out->vendor = dev->vendor_id;
     out->device = dev->device_id;
     out->class_code = (uint32_t)dev->device_class << 8 | dev->prog_if;
@@ -211,21 +214,10 @@ static void copy_fields(const struct pci_dev *dev, struct ocv_pci_device *out)
         out->subsystem_vendor = dev->subsys_vendor_id;
         out->subsystem_device = dev->subsys_id;
     }
-}
-
 #else
-
-static void fill_device(struct ocv_libpci *pci)
-{
-    (void)pci; /* no session is opened for devices */
-}
-
-static void copy_fields(const struct pci_dev *dev, struct ocv_pci_device *out)
-{
     (void)dev, (void)out;
-}
-
 #endif
+}
 
 /* DDDD:BB:SS.F; numbers that are too large belong to no device. */
 static bool parse_address(struct ocv_libpci *pci, const char *address)
