@@ -87,6 +87,11 @@ bool ocv_text_ends(const char *text, const char *end)
     return len > n && !strcmp(text + len - n, end);
 }
 
+int ocv_text_order(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 size_t ocv_text_find_glob(char *const *globs, size_t n, const char *text)
 {
     size_t i = 0;

@@ -20,6 +20,8 @@ void ocv_text_clean(char *s);
 bool ocv_text_same(const char *a, const char *b);
 /** Does it end so, and is there something before that? */
 bool ocv_text_ends(const char *text, const char *end);
+/** For qsort and bsearch of an array of texts. */
+int ocv_text_order(const void *a, const void *b);
 /** The first of `n` globs (`*`, `?` and `[]`, fnmatch) that the whole text matches; `n`: none. */
 size_t ocv_text_find_glob(char *const *globs, size_t n, const char *text);
 

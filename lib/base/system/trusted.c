@@ -82,17 +82,6 @@ static int follow(struct trusted_walk *w, int link, struct ocv_error *err)
     return OCV_OK;
 }
 
-/* Take the next component from `rest`; false: there is none. */
-static bool next_name(struct trusted_walk *w, char name[NAME_MAX + 1])
-{
-    size_t skip = strspn(w->rest, "/"), n = strcspn(w->rest + skip, "/");
-    size_t kept = n > NAME_MAX ? NAME_MAX : n;
-    memcpy(name, w->rest + skip, kept);
-    name[kept] = '\0';
-    memmove(w->rest, w->rest + skip + n, strlen(w->rest + skip + n) + 1);
-    return n > 0;
-}
-
 /* `fd` is what was asked for; the directory that it lies in is strictly ours. */
 static int take_end(struct trusted_walk *w, const char *name, mode_t type, int fd,
                     const struct stat *st, int *out, struct ocv_error *err)
@@ -120,9 +109,14 @@ static int walk(struct trusted_walk *w, mode_t type, int *out, struct ocv_error 
 {
     char name[NAME_MAX + 1];
     OCV_TRY(enter_root(w, err));
-    while (next_name(w, name)) {
+    for (;;) {
         struct stat st;
+        size_t skip = strspn(w->rest, "/"), n = strcspn(w->rest + skip, "/");
         size_t len = strlen(w->shown);
+        if (n == 0)
+            break;
+        snprintf(name, sizeof(name), "%.*s", (int)n, w->rest + skip);
+        memmove(w->rest, w->rest + skip + n, strlen(w->rest + skip + n) + 1);
         if (strcmp(name, ".") == 0)
             continue;
         snprintf(w->shown + len, sizeof(w->shown) - len, "/%s", name);
