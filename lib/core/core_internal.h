@@ -21,6 +21,11 @@
 #include <string.h>
 #include <strings.h>
 
+static inline const char *ocv_or_empty(const char *s)
+{
+    return s ? s : "";
+}
+
 /** Number of comma-separated pieces of a property list, empty ones included. */
 size_t ocv_properties_pieces(struct ocv_span text);
 int ocv_property_compare(const struct ocv_property *a, const struct ocv_property *b);

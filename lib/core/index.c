@@ -9,19 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *or_empty(const char *s)
-{
-    return s ? s : "";
-}
-
 static int compare_labels(const void *a, const void *b)
 {
     const struct ocv_entry *x = *(struct ocv_entry *const *)a, *y = *(struct ocv_entry *const *)b;
     int order = strcmp(x->label, y->label);
     if (order == 0)
-        order = strcmp(or_empty(x->platform.os), or_empty(y->platform.os));
+        order = strcmp(ocv_or_empty(x->platform.os), ocv_or_empty(y->platform.os));
     if (order == 0)
-        order = strcmp(or_empty(x->platform.architecture), or_empty(y->platform.architecture));
+        order =
+            strcmp(ocv_or_empty(x->platform.architecture), ocv_or_empty(y->platform.architecture));
     return order ? order : ocv_platform_compare(&x->platform, &y->platform);
 }
 

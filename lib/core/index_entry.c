@@ -58,11 +58,6 @@ static bool is_manifest_type(const char *type)
     return !strcmp(type, OCV_MEDIA_TYPE_MANIFEST) || !strcmp(type, OCV_MEDIA_TYPE_DOCKER_MANIFEST);
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static int read_platform(struct ocv_index *index, const json_t *platform, struct ocv_entry *entry,
                          struct ocv_error *err)
 {
@@ -94,7 +89,7 @@ static int read_platform(struct ocv_index *index, const json_t *platform, struct
             return ocv_error_set(err, OCV_ERR_DATA, "%s: os.features has a non-string", what);
     }
     if (n > 1)
-        qsort(features, n, sizeof(*features), compare_texts);
+        qsort(features, n, sizeof(*features), ocv_text_order);
     p->os_features = features;
     p->n_os_features = n;
     return OCV_OK;

@@ -23,11 +23,6 @@ static const struct alias aliases[] = {
     {"armhf", "arm", "v7"},  {"armel", "arm", "v6"},  {"loongarch64", "loong64", ""},
 };
 
-static const char *or_empty(const char *s)
-{
-    return s ? s : "";
-}
-
 bool ocv_platform_is_hidden(const char *variant)
 {
     return variant && !strncmp(variant, "x-", 2);
@@ -49,7 +44,7 @@ void ocv_platform_hide(const char *label, char out[OCV_PLATFORM_HIDDEN_MAX])
  * on entries so that older clients do not see them: it has no meaning for the processor. */
 static const char *normal_variant(const char *architecture, const char *variant)
 {
-    const char *v = or_empty(variant);
+    const char *v = ocv_or_empty(variant);
     if (ocv_platform_is_hidden(v))
         return "";
     if (!strcmp(architecture, "amd64") && !strcmp(v, "v1"))
@@ -75,10 +70,10 @@ static const char *normal_variant(const char *architecture, const char *variant)
 
 int ocv_platform_compare(const struct ocv_platform *a, const struct ocv_platform *b)
 {
-    int order = strcmp(or_empty(a->os_version), or_empty(b->os_version));
+    int order = strcmp(ocv_or_empty(a->os_version), ocv_or_empty(b->os_version));
     if (order == 0)
-        order = strcmp(normal_variant(or_empty(a->architecture), a->variant),
-                       normal_variant(or_empty(b->architecture), b->variant));
+        order = strcmp(normal_variant(ocv_or_empty(a->architecture), a->variant),
+                       normal_variant(ocv_or_empty(b->architecture), b->variant));
     if (order == 0 && a->n_os_features != b->n_os_features)
         order = a->n_os_features < b->n_os_features ? -1 : 1;
     for (size_t i = 0; order == 0 && i < a->n_os_features; i++)
@@ -151,15 +146,15 @@ static int own_places(const char *architecture, const char *variant)
 
 bool ocv_platform_same_architecture(const struct ocv_platform *a, const struct ocv_platform *b)
 {
-    return !strcmp(ocv_platform_architecture(or_empty(a->architecture)),
-                   ocv_platform_architecture(or_empty(b->architecture)));
+    return !strcmp(ocv_platform_architecture(ocv_or_empty(a->architecture)),
+                   ocv_platform_architecture(ocv_or_empty(b->architecture)));
 }
 
 static int match_architecture(const struct ocv_platform *host, const struct ocv_platform *entry,
                               const char **why)
 {
-    const char *ha = ocv_platform_architecture(or_empty(host->architecture));
-    const char *ea = ocv_platform_architecture(or_empty(entry->architecture));
+    const char *ha = ocv_platform_architecture(ocv_or_empty(host->architecture));
+    const char *ea = ocv_platform_architecture(ocv_or_empty(entry->architecture));
     const char *hv = normal_variant(ha, host->variant), *ev = normal_variant(ea, entry->variant);
     *why = "variant";
     if (!strcmp(ha, ea)) {
@@ -195,7 +190,7 @@ int ocv_platform_match(const struct ocv_platform *host, const struct ocv_platfor
     const char *ignored;
     const char **reason = why ? why : &ignored;
     *reason = "os";
-    if (strcmp(or_empty(host->os), or_empty(entry->os)) != 0)
+    if (strcmp(ocv_or_empty(host->os), ocv_or_empty(entry->os)) != 0)
         return -1;
     int place = match_architecture(host, entry, reason);
     for (size_t i = 0; place >= 0 && i < entry->n_os_features; i++) {
@@ -212,12 +207,12 @@ int ocv_platform_match(const struct ocv_platform *host, const struct ocv_platfor
 
 bool ocv_index_has_levels(const struct ocv_index *index, const struct ocv_platform *platform)
 {
-    const char *architecture = ocv_platform_architecture(or_empty(platform->architecture));
+    const char *architecture = ocv_platform_architecture(ocv_or_empty(platform->architecture));
     const char *first = NULL, *variant;
     for (size_t i = 0; i < index->n_entries; i++) {
         const struct ocv_entry *entry = &index->entries[i];
         if (entry->code != OCV_REJECT_NONE || !entry->has_platform ||
-            strcmp(platform->os ? platform->os : "linux", or_empty(entry->platform.os)) != 0 ||
+            strcmp(platform->os ? platform->os : "linux", ocv_or_empty(entry->platform.os)) != 0 ||
             !ocv_platform_same_architecture(platform, &entry->platform))
             continue;
         variant = normal_variant(architecture, entry->platform.variant);
@@ -297,7 +292,7 @@ void ocv_platform_free(struct ocv_platform *platform)
 
 const char *ocv_platform_format(const struct ocv_platform *platform, char *out, size_t size)
 {
-    const char *variant = or_empty(platform->variant);
+    const char *variant = ocv_or_empty(platform->variant);
     snprintf(out, size, "%s/%s%s%s", platform->os ? platform->os : "unknown",
              platform->architecture ? platform->architecture : "unknown", *variant ? "/" : "",
              variant);

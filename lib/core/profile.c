@@ -2,6 +2,7 @@
 /* Profiles (schema/profile.schema.json): what one host supports, best first. */
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
+#include "lib/base/text.h"
 #include "lib/core/core_internal.h"
 #include "ocivariant/descriptor.h"
 
@@ -35,11 +36,6 @@ static int read_name(const json_t *object, const char *key, const char *what, co
                              what, key);
     *out = name;
     return OCV_OK;
-}
-
-static int compare_features(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static int read_features(struct ocv_profile *profile, const json_t *object, const char *what,
@@ -76,7 +72,7 @@ static int read_features(struct ocv_profile *profile, const json_t *object, cons
         names[i] = feature->name;
     }
     *count = n;
-    qsort(names, n, sizeof(*names), compare_features);
+    qsort(names, n, sizeof(*names), ocv_text_order);
     for (size_t i = 1; i < n; i++)
         if (!strcmp(names[i - 1], names[i]))
             return ocv_error_set(err, OCV_ERR_DATA, "profile: %s: feature '%s' is listed twice",

@@ -2,6 +2,7 @@
 /* Properties and labels: syntax, parsing, canonical form (PEP 825; specification sections 1, 2). */
 #include "gen/vocabulary.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 #include "lib/core/core_internal.h"
 #include "ocivariant/descriptor.h"
 #include "ocivariant/vocabulary.h"
@@ -52,16 +53,11 @@ bool ocv_label_valid(const char *s, size_t len)
     return !separator;
 }
 
-static int by_name(const void *key, const void *element)
-{
-    return strcmp(key, *(const char *const *)element);
-}
-
 bool ocv_vocabulary_owns(const char *ns)
 {
-    return bsearch(ns, ocv_vocabulary_namespaces,
+    return bsearch(&ns, ocv_vocabulary_namespaces,
                    sizeof(ocv_vocabulary_namespaces) / sizeof(*ocv_vocabulary_namespaces),
-                   sizeof(*ocv_vocabulary_namespaces), by_name) != NULL;
+                   sizeof(*ocv_vocabulary_namespaces), ocv_text_order) != NULL;
 }
 
 unsigned ocv_vocabulary_turn(const char *ns)
@@ -74,9 +70,9 @@ unsigned ocv_vocabulary_turn(const char *ns)
 
 bool ocv_vocabulary_is_cpu(const char *ns)
 {
-    return bsearch(ns, ocv_vocabulary_cpu_namespaces,
+    return bsearch(&ns, ocv_vocabulary_cpu_namespaces,
                    sizeof(ocv_vocabulary_cpu_namespaces) / sizeof(*ocv_vocabulary_cpu_namespaces),
-                   sizeof(*ocv_vocabulary_cpu_namespaces), by_name) != NULL;
+                   sizeof(*ocv_vocabulary_cpu_namespaces), ocv_text_order) != NULL;
 }
 
 /* The likely word; often only the case of its letters is wrong: "H100". */
