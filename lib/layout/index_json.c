@@ -144,22 +144,6 @@ static void drop_annotation(json_t *manifests, const char *key, const char *valu
     }
 }
 
-/* An entry with that digest and no name can take ours. */
-static json_t *find_nameless(const json_t *manifests, const char *digest)
-{
-    size_t i;
-    json_t *entry;
-    json_array_foreach(manifests, i, entry)
-    {
-        const char *other = ocv_json_text(entry, "digest");
-        if (other && strcmp(other, digest) == 0 &&
-            !get_annotation(entry, OCV_ANNOTATION_REF_NAME) &&
-            !get_annotation(entry, OCV_ANNOTATION_IMAGE_NAME))
-            return entry;
-    }
-    return NULL;
-}
-
 /* `value` is taken over; NULL means that an allocation or a string's UTF-8 failed. */
 static int set_member(json_t *object, const char *key, json_t *value, struct ocv_error *err)
 {
@@ -192,8 +176,16 @@ int ocv_index_json_tag(json_t *root, const char *tag, const char *image_name,
         /* some writers put the full name where the tag belongs, and a reader looks there first */
         drop_annotation(manifests, OCV_ANNOTATION_REF_NAME, image_name, entry);
     }
-    if (!entry)
-        entry = find_nameless(manifests, descriptor->digest);
+    size_t i;
+    json_t *other;
+    json_array_foreach(manifests, i, other)
+    {
+        const char *digest = ocv_json_text(other, "digest");
+        if (!entry && digest && strcmp(digest, descriptor->digest) == 0 &&
+            !get_annotation(other, OCV_ANNOTATION_REF_NAME) &&
+            !get_annotation(other, OCV_ANNOTATION_IMAGE_NAME))
+            entry = other; /* one with that digest and no name can take ours */
+    }
     if (!entry) {
         if (json_array_size(manifests) >= OCV_INDEX_ENTRIES_MAX)
             return ocv_error_set(err, OCV_ERR_DATA, "index.json has %u entries already",
@@ -215,7 +207,7 @@ int ocv_index_json_tag(json_t *root, const char *tag, const char *image_name,
         json_t *features = platform->n_os_features ? json_array() : NULL;
         if (platform->n_os_features)
             OCV_TRY(set_member(object, "os.features", features, err));
-        for (size_t i = 0; i < platform->n_os_features; i++)
+        for (i = 0; i < platform->n_os_features; i++)
             if (json_array_append_new(features, json_string(platform->os_features[i])) != 0)
                 return ocv_error_nomem(err);
     }
