@@ -86,29 +86,13 @@ int ocv_cpuid_live(const uint32_t (*leaves)[2], size_t n, struct ocv_cpuid *out,
 }
 #endif
 
-/* A piece of a line, and its place for messages. */
+/* What is left of a line, and its place for messages. */
 struct line {
     const char *source;
     size_t number;
     const char *at;
     const char *end;
 };
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-/* The next word: its length, 0 at the end of the line. */
-static size_t next_word(struct line *line, const char **word)
-{
-    while (line->at < line->end && is_blank(*line->at))
-        line->at++;
-    *word = line->at;
-    while (line->at < line->end && !is_blank(*line->at))
-        line->at++;
-    return (size_t)(line->at - *word);
-}
 
 static int parse_hex(const struct line *line, const char *word, size_t len, size_t digits,
                      uint64_t *out, struct ocv_error *err)
@@ -137,7 +121,7 @@ static int parse_hex(const struct line *line, const char *word, size_t len, size
 static int end_of_line(struct line *line, struct ocv_error *err)
 {
     const char *word;
-    size_t len = next_word(line, &word);
+    size_t len = ocv_cpuinfo_word(&line->at, line->end, &word);
     if (len > 0)
         return ocv_error_set(err, OCV_ERR_DATA, "%s:%zu: \"%.*s\" is one column too many",
                              line->source, line->number, (int)(len < 40 ? len : 40), word);
@@ -149,7 +133,7 @@ static int parse_line(struct line *line, struct ocv_cpuid *cpuid, struct ocv_err
     uint64_t columns[6] = {0};
     const char *word;
     for (size_t i = 0; i < 6; i++) {
-        size_t len = next_word(line, &word);
+        size_t len = ocv_cpuinfo_word(&line->at, line->end, &word);
         if (len == 0 && i == 0)
             return OCV_OK;
         if (len == 0)
@@ -157,7 +141,7 @@ static int parse_line(struct line *line, struct ocv_cpuid *cpuid, struct ocv_err
                                  "%s:%zu: %zu columns; expected LEAF SUBLEAF EAX EBX ECX EDX",
                                  line->source, line->number, i);
         if (i == 0 && len == 4 && memcmp(word, "xcr0", 4) == 0) {
-            if ((len = next_word(line, &word)) == 0)
+            if ((len = ocv_cpuinfo_word(&line->at, line->end, &word)) == 0)
                 return ocv_error_set(err, OCV_ERR_DATA, "%s:%zu: xcr0 has no value", line->source,
                                      line->number);
             if (cpuid->has_xcr0)

@@ -77,6 +77,9 @@ int ocv_cpuinfo_parse(struct ocv_buffer *text, struct ocv_cpuinfo *out,
 void ocv_cpuinfo_free(struct ocv_cpuinfo *cpuinfo);
 bool ocv_cpuinfo_has(const struct ocv_cpuinfo *cpuinfo, const char *flag);
 
+/** The length of the next word of a line, between blanks; 0 at its end. */
+size_t ocv_cpuinfo_word(const char **at, const char *end, const char **word);
+
 /** The generation in the value of POWER's "cpu" line: 11 of "Power11 (architected)", "POWER10" or
  *  "power9", 0 if there is none. */
 unsigned ocv_cpuinfo_power(const char *text, size_t len);

@@ -52,15 +52,14 @@ static bool span_equals(struct span text, const char *whole)
     return text.len == strlen(whole) && span_starts(text, whole);
 }
 
-static bool next_word(const char **at, const char *end, struct span *word)
+size_t ocv_cpuinfo_word(const char **at, const char *end, const char **word)
 {
     while (*at < end && is_blank(**at))
         ++*at;
-    word->data = *at;
+    *word = *at;
     while (*at < end && !is_blank(**at))
         ++*at;
-    word->len = (size_t)(*at - word->data);
-    return word->len > 0;
+    return (size_t)(*at - *word);
 }
 
 /* Words of a line, or extensions of an isa line. */
@@ -74,7 +73,8 @@ static int split_flags(struct span line, bool extensions, struct flags *out, str
         return ocv_error_nomem(err);
     if (extensions)
         (void)ocv_isa_begin(&isa, line.data, line.len);
-    while (extensions ? ocv_isa_next(&isa, &item.data, &item.len) : next_word(&at, end, &item)) {
+    while (extensions ? ocv_isa_next(&isa, &item.data, &item.len)
+                      : (item.len = ocv_cpuinfo_word(&at, end, &item.data)) > 0) {
         if (n == OCV_CPUINFO_FLAGS_MAX) {
             free(items);
             return ocv_error_set(err, OCV_ERR_DATA, "/proc/cpuinfo: more than %u flags",

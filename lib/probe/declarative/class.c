@@ -4,6 +4,7 @@
 #include "lib/probe/declarative/declarative.h"
 
 #include "lib/base/arena.h"
+#include "lib/base/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,11 +19,6 @@
 
 typedef int (*visit)(const struct ocv_matcher *m, const struct ocv_yaml *rule,
                      const char *directory, const char *name);
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
 
 /* Every entry by name; a directory that is not there has none. */
 static int each_entry(const struct ocv_matcher *m, const struct ocv_yaml *rule,
@@ -53,7 +49,7 @@ static int each_entry(const struct ocv_matcher *m, const struct ocv_yaml *rule,
     }
     closedir(dir);
     if (n > 0)
-        qsort(names, n, sizeof(*names), by_name);
+        qsort(names, n, sizeof(*names), ocv_text_order);
     for (size_t i = 0; i < n; i++) {
         if (status == OCV_OK)
             status = call(m, rule, directory, names[i]);

@@ -78,21 +78,16 @@ static const struct ocv_cpu_level levels[] = {
 /* T-Head's older cores have the vector draft 0.7.1, whose code is another, and their kernels list
  * it as V. Cores of theirs with the ratified V have a marchid that is not 0. Source: Linux,
  * arch/riscv/kernel/cpufeature.c. */
-static bool is_draft_vector(const struct ocv_cpuinfo *cpuinfo)
+static void correct_facts(const struct ocv_cpuinfo *cpuinfo, struct ocv_cpu_facts *facts)
 {
     const char *vendor = cpuinfo->fields[OCV_CPUINFO_MVENDORID];
     const char *core = cpuinfo->fields[OCV_CPUINFO_MARCHID];
     const char *uarch = cpuinfo->fields[OCV_CPUINFO_UARCH];
-    if (vendor && strcmp(vendor, "0x5b7") == 0 && (!core || strcmp(core, "0x0") == 0))
-        return true;
-    /* the letters "su" are of kernels long before Linux knew the ratified V */
-    return (uarch && strncmp(uarch, "thead,c9", 8) == 0 && !core) ||
-           (ocv_cpuinfo_has(cpuinfo, "s") && ocv_cpuinfo_has(cpuinfo, "u"));
-}
-
-static void correct_facts(const struct ocv_cpuinfo *cpuinfo, struct ocv_cpu_facts *facts)
-{
-    if (!is_draft_vector(cpuinfo))
+    bool draft = (vendor && strcmp(vendor, "0x5b7") == 0 && (!core || strcmp(core, "0x0") == 0)) ||
+                 (uarch && strncmp(uarch, "thead,c9", 8) == 0 && !core) ||
+                 /* the letters "su" are of kernels long before Linux knew the ratified V */
+                 (ocv_cpuinfo_has(cpuinfo, "s") && ocv_cpuinfo_has(cpuinfo, "u"));
+    if (!draft)
         return;
     facts->words[LETTERS] &= ~LETTER('v');
     facts->words[EXTENSIONS] &= ~BIT_V;

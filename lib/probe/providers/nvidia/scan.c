@@ -141,18 +141,9 @@ static bool drivers_recorded(const struct ocv_probe_host *host)
     return none;
 }
 
-static bool can_compute(const struct ocv_probe_host *host, const struct ocv_pci_device *pci)
-{
-    char path[96];
-    for (size_t i = 0; i < sizeof(computing) / sizeof(*computing); i++)
-        if (strcmp(pci->driver, computing[i]) == 0)
-            return true;
-    snprintf(path, sizeof(path), PROC_GPUS "/%s", pci->address);
-    return !pci->driver[0] && (!drivers_recorded(host) || path_exists(host, path));
-}
-
 static void scan_bus(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
 {
+    char path[96];
     for (size_t i = 0; i < host->pci.n; i++) {
         const struct ocv_pci_device *pci = &host->pci.devices[i];
         if (pci->vendor != OCV_PCI_NVIDIA ||
@@ -166,7 +157,10 @@ static void scan_bus(const struct ocv_probe_host *host, struct ocv_nvidia_machin
         if (!gpu)
             continue;
         gpu->pci = pci;
-        gpu->driven = can_compute(host, pci);
+        snprintf(path, sizeof(path), PROC_GPUS "/%s", pci->address);
+        gpu->driven = !pci->driver[0] && (!drivers_recorded(host) || path_exists(host, path));
+        for (size_t k = 0; k < sizeof(computing) / sizeof(*computing); k++)
+            gpu->driven = gpu->driven || strcmp(pci->driver, computing[k]) == 0;
         gpu->lost = gpu->driven && ocv_pci_is_lost(host->root, pci->address);
         gpu->sm = ocv_nvidia_sm(pci->device, &gpu->guess);
         gpu->integrated = ocv_nvidia_integrated(gpu->sm);
