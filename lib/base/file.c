@@ -114,6 +114,11 @@ int ocv_file_read_at(int dirfd, const char *dir, const char *name, struct ocv_bu
     return ocv_fd_read(fd, path, out, err);
 }
 
+int ocv_directory_order(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
 static int make_directory(const char *path, const char *whole, mode_t mode, struct ocv_error *err)
 {
     bool made = mkdir(path, 0755) == 0;

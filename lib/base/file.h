@@ -38,6 +38,8 @@ int ocv_file_read_at(int dirfd, const char *dir, const char *name, struct ocv_bu
 /** Open a regular file for reading; never follows a link in the last component, never blocks. */
 int ocv_file_open_at(int dirfd, const char *dir, const char *name, int *fd, int64_t *size,
                      struct ocv_error *err);
+/** For scandir: by the bytes of the names, whatever the locale. */
+int ocv_directory_order(const struct dirent **a, const struct dirent **b);
 /** Make a directory and the missing ones above it. `mode` 0 leaves theirs to the umask. */
 int ocv_directory_make(const char *path, mode_t mode, struct ocv_error *err);
 /** Open DIRFD/NAME as a directory without following a link; `make` creates it (fsyncing DIRFD). */

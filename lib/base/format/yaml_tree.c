@@ -31,27 +31,22 @@ static int fail_at(const struct builder *b, size_t line, const char *what)
     return ocv_error_set(b->err, OCV_ERR_CONFIG, "%s:%zu: %s", b->source, line, what);
 }
 
-static int take_key(struct builder *b, const yaml_event_t *event)
-{
-    size_t line = event->start_mark.line + 1;
-    if (event->type != YAML_SCALAR_EVENT)
-        return fail_at(b, line, "a key must be plain text");
-    const char *text = (const char *)event->data.scalar.value;
-    if (ocv_yaml_get(b->open[b->depth - 1], text))
-        return ocv_error_set(b->err, OCV_ERR_CONFIG, "%s:%zu: '%s' is given twice", b->source, line,
-                             text);
-    b->key = strdup(text);
-    b->key_line = line;
-    return b->key ? OCV_OK : ocv_error_nomem(b->err);
-}
-
 static int add_node(struct builder *b, const yaml_event_t *event)
 {
     if (event->type == YAML_SCALAR_EVENT &&
         strlen((const char *)event->data.scalar.value) != event->data.scalar.length)
         return fail_at(b, event->start_mark.line + 1, "a NUL byte in text");
-    if (b->depth > 0 && b->open[b->depth - 1]->type == OCV_YAML_MAP && !b->key)
-        return take_key(b, event);
+    if (b->depth > 0 && b->open[b->depth - 1]->type == OCV_YAML_MAP && !b->key) {
+        b->key_line = event->start_mark.line + 1;
+        if (event->type != YAML_SCALAR_EVENT)
+            return fail_at(b, b->key_line, "a key must be plain text");
+        const char *text = (const char *)event->data.scalar.value;
+        if (ocv_yaml_get(b->open[b->depth - 1], text))
+            return ocv_error_set(b->err, OCV_ERR_CONFIG, "%s:%zu: '%s' is given twice", b->source,
+                                 b->key_line, text);
+        b->key = strdup(text);
+        return b->key ? OCV_OK : ocv_error_nomem(b->err);
+    }
     if (++b->nodes > OCV_YAML_NODES_MAX)
         return fail_at(b, event->start_mark.line + 1, "too many values");
     if (event->type != YAML_SCALAR_EVENT && b->depth == OCV_YAML_DEPTH_MAX)
