@@ -21,27 +21,6 @@ static int compare_labels(const void *a, const void *b)
     return order ? order : ocv_platform_compare(&x->platform, &y->platform);
 }
 
-static int read_entries(struct ocv_index *index, const json_t *manifests, struct ocv_error *err)
-{
-    size_t n = json_array_size(manifests);
-    if (n > OCV_INDEX_ENTRIES_MAX)
-        return ocv_error_set(err, OCV_ERR_DATA, "index has %zu entries, at most %u are read", n,
-                             OCV_INDEX_ENTRIES_MAX);
-    index->entries = ocv_arena_alloc(&index->arena, n ? n : 1, sizeof(*index->entries));
-    ocv_auto_free struct ocv_properties **sets = calloc(n + 1, sizeof(*sets));
-    if (!index->entries || !sets)
-        return ocv_error_nomem(err);
-    index->n_entries = n;
-    int status = OCV_OK;
-    for (size_t i = 0; i < n && status == OCV_OK; i++)
-        status = ocv_index_read_entry(index, i, json_array_get(manifests, i), &sets[i], err);
-    if (status == OCV_OK)
-        status = ocv_index_intern(index, sets, err);
-    for (size_t i = 0; i < n; i++)
-        ocv_properties_free(sets[i]);
-    return status;
-}
-
 int ocv_index_parse(const void *bytes, size_t len, const char *media_type, struct ocv_index **out,
                     struct ocv_error *err)
 {
@@ -60,12 +39,28 @@ int ocv_index_parse(const void *bytes, size_t len, const char *media_type, struc
     if (annotations && !json_is_object(annotations) && !json_is_null(annotations))
         return ocv_error_set(err, OCV_ERR_DATA, "index: annotations is not an object");
     OCV_TRY(ocv_digest_bytes(bytes, len, index->digest, err));
-    OCV_TRY(read_entries(index, manifests, err));
+    size_t n = json_array_size(manifests);
+    if (n > OCV_INDEX_ENTRIES_MAX)
+        return ocv_error_set(err, OCV_ERR_DATA, "index has %zu entries, at most %u are read", n,
+                             OCV_INDEX_ENTRIES_MAX);
+    index->entries = ocv_arena_alloc(&index->arena, n ? n : 1, sizeof(*index->entries));
+    ocv_auto_free struct ocv_properties **sets = calloc(n + 1, sizeof(*sets));
+    if (!index->entries || !sets)
+        return ocv_error_nomem(err);
+    index->n_entries = n;
+    int status = OCV_OK;
+    for (size_t i = 0; i < n && status == OCV_OK; i++)
+        status = ocv_index_read_entry(index, i, json_array_get(manifests, i), &sets[i], err);
+    if (status == OCV_OK)
+        status = ocv_index_intern(index, sets, err);
+    for (size_t i = 0; i < n; i++)
+        ocv_properties_free(sets[i]);
+    OCV_TRY(status);
     /* The same label twice on a platform: they cannot be told apart, so all are rejected. */
-    ocv_auto_free struct ocv_entry **labelled = malloc((index->n_entries + 1) * sizeof(*labelled));
+    ocv_auto_free struct ocv_entry **labelled = malloc((n + 1) * sizeof(*labelled));
     if (!labelled)
         return ocv_error_nomem(err);
-    size_t n = 0;
+    n = 0;
     for (size_t i = 0; i < index->n_entries; i++)
         if (index->entries[i].label && index->entries[i].code == OCV_REJECT_NONE)
             labelled[n++] = &index->entries[i];

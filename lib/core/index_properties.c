@@ -19,17 +19,15 @@ struct property_table {
     size_t mask;
 };
 
-static uint64_t hash_string(uint64_t h, const char *s)
-{
-    for (; *s; s++)
-        h = (h ^ (unsigned char)*s) * 0x100000001b3u; /* FNV-1a */
-    return (h ^ 0xff) * 0x100000001b3u;
-}
-
 static uint32_t find_or_add(struct property_table *t, struct ocv_property p)
 {
-    uint64_t h =
-        hash_string(hash_string(hash_string(0xcbf29ce484222325u, p.value), p.feature), p.ns);
+    const char *const parts[] = {p.value, p.feature, p.ns};
+    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+    for (size_t i = 0; i < 3; i++) {
+        for (const char *s = parts[i]; *s; s++)
+            h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+        h = (h ^ 0xff) * 0x100000001b3u;
+    }
     h ^= h >> 29;
     for (size_t i = (size_t)h & t->mask;; i = (i + 1) & t->mask) {
         uint32_t id = t->slots[i];

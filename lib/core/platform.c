@@ -223,23 +223,6 @@ bool ocv_index_has_levels(const struct ocv_index *index, const struct ocv_platfo
     return false;
 }
 
-/* containerd/platforms database.go isKnownArch, and the aliases */
-static bool architecture_known(const char *name)
-{
-    static const char *const names[] = {
-        "386",      "amd64",  "arm",   "arm64",   "loong64", "mips",  "mips64",
-        "mips64le", "mipsle", "ppc",   "ppc64",   "ppc64le", "riscv", "riscv64",
-        "s390",     "s390x",  "sparc", "sparc64", "wasm",
-    };
-    for (size_t i = 0; i < sizeof(aliases) / sizeof(*aliases); i++)
-        if (!strcmp(name, aliases[i].from))
-            return true;
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (!strcmp(name, names[i]))
-            return true;
-    return false;
-}
-
 int ocv_platform_parse(const char *text, struct ocv_platform **out, struct ocv_error *err)
 {
     size_t len = strnlen(text, 200);
@@ -265,7 +248,16 @@ int ocv_platform_parse(const char *text, struct ocv_platform **out, struct ocv_e
         return ocv_error_set(err, OCV_ERR_INVALID,
                              "'%.100s' is not a platform (OS/ARCHITECTURE[/VARIANT])", text);
     static const char *const systems[] = {"linux", "windows", "darwin", "freebsd", "unknown"};
-    bool has_os = n == 3 || (n == 2 && !architecture_known(parts[0]));
+    /* containerd/platforms database.go isKnownArch, and the aliases */
+    static const char *const architectures[] = {
+        "386",      "amd64",  "arm",   "arm64",   "loong64", "mips",  "mips64",
+        "mips64le", "mipsle", "ppc",   "ppc64",   "ppc64le", "riscv", "riscv64",
+        "s390",     "s390x",  "sparc", "sparc64", "wasm",
+    };
+    bool known = ocv_platform_architecture(parts[0]) != parts[0];
+    for (size_t i = 0; i < sizeof(architectures) / sizeof(*architectures); i++)
+        known = known || !strcmp(parts[0], architectures[i]);
+    bool has_os = n == 3 || (n == 2 && !known);
     for (size_t i = 0; i < sizeof(systems) / sizeof(*systems); i++)
         has_os = has_os || !strcmp(parts[0], systems[i]);
     if (has_os && n == 1)

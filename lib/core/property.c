@@ -138,15 +138,6 @@ static int compare_void(const void *a, const void *b)
     return ocv_property_compare(a, b);
 }
 
-static char *copy_span(char **at, struct ocv_span s)
-{
-    char *start = *at;
-    memcpy(start, s.data, s.len);
-    start[s.len] = '\0';
-    *at = start + s.len + 1;
-    return start;
-}
-
 size_t ocv_properties_pieces(struct ocv_span text)
 {
     size_t n = 0;
@@ -175,9 +166,13 @@ int ocv_properties_parse(const char *text, size_t len, struct ocv_properties **o
     struct ocv_span piece, parts[3];
     for (set->count = 0; set->count < n && ocv_span_split(&rest, ',', &piece); set->count++) {
         OCV_TRY(parse_property(piece, parts, err));
-        set->list[set->count].ns = copy_span(&at, parts[0]);
-        set->list[set->count].feature = copy_span(&at, parts[1]);
-        set->list[set->count].value = copy_span(&at, parts[2]);
+        struct ocv_property *p = &set->list[set->count];
+        const char **texts[] = {&p->ns, &p->feature, &p->value};
+        for (size_t i = 0; i < 3; i++) {
+            *texts[i] = at;
+            at = mempcpy(at, parts[i].data, parts[i].len);
+            *at++ = '\0';
+        }
     }
     if (set->count > 1)
         qsort(set->list, set->count, sizeof(*set->list), compare_void);

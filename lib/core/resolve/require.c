@@ -5,25 +5,18 @@
 
 #include <string.h>
 
-static const struct ocv_feature *find_feature(const struct ocv_feature *list, size_t n,
-                                              const char *name, size_t len)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strlen(list[i].name) == len && !memcmp(list[i].name, name, len))
-            return &list[i];
-    return NULL;
-}
-
 /* Has the device `rest`, "feature :: value"? A device's own list replaces the namespace's. */
 static bool device_has(const struct ocv_namespace *list, const struct ocv_device *device,
                        const char *rest)
 {
     const char *value = strstr(rest, " :: ");
-    size_t len = value ? (size_t)(value - rest) : 0;
-    const struct ocv_feature *f =
-        value ? find_feature(device->features, device->n_features, rest, len) : NULL;
-    if (value && !f)
-        f = find_feature(list->features, list->n_features, rest, len);
+    size_t len = value ? (size_t)(value - rest) : 0, n = device->n_features + list->n_features;
+    const struct ocv_feature *f = NULL;
+    for (size_t i = 0; value && !f && i < n; i++) {
+        f = i < device->n_features ? &device->features[i] : &list->features[i - device->n_features];
+        if (strlen(f->name) != len || memcmp(f->name, rest, len) != 0)
+            f = NULL;
+    }
     for (size_t i = 0; f && i < f->n_values; i++)
         if (!strcmp(f->values[i], value + 4))
             return true;

@@ -9,15 +9,6 @@
 
 #include <string.h>
 
-static bool in_list(const char *list, const char *ns)
-{
-    struct ocv_span rest = {list, list ? strlen(list) : 0}, piece;
-    while (rest.data && ocv_span_split(&rest, ',', &piece))
-        if (piece.len == strlen(ns) && !memcmp(piece.data, ns, piece.len))
-            return true;
-    return false;
-}
-
 /* An entry that runs everywhere, or is ranked by its index alone: only preferences can rule it out.
  */
 static int check_bare(const char *label, const struct ocv_resolve_options *options, bool *fits,
@@ -62,7 +53,11 @@ int ocv_fit_check(const char *label, const char *properties, const char *statics
                                  &list, err));
     for (size_t i = 0; i < ocv_properties_count(list); i++) {
         struct ocv_property p = ocv_properties_get(list, i);
-        if (!in_list(statics, p.ns))
+        struct ocv_span rest = {statics, statics ? strlen(statics) : 0}, piece;
+        bool is_static = false;
+        while (!is_static && rest.data && ocv_span_split(&rest, ',', &piece))
+            is_static = piece.len == strlen(p.ns) && !memcmp(piece.data, p.ns, piece.len);
+        if (!is_static)
             OCV_TRY(ocv_buffer_printf(&text, err, "%s%s :: %s :: %s", text.len ? ", " : "", p.ns,
                                       p.feature, p.value));
     }
