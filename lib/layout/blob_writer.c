@@ -27,8 +27,9 @@ static int fail_writer(const struct ocv_blob_writer *writer, const char *what,
     return ocv_file_fail(err, writer->layout->path, name, what);
 }
 
-/* Find out how much is there. A file with two names could be one from outside: not touched. */
-static int measure_partial(struct ocv_blob_writer *writer, struct ocv_error *err)
+/* Find out how much is there and start the thread. A file with two names could be one from outside:
+ * not touched. */
+static int start_writer(struct ocv_blob_writer *writer, struct ocv_error *err)
 {
     struct stat st;
     if (fstat(writer->fd, &st) < 0)
@@ -44,11 +45,6 @@ static int measure_partial(struct ocv_blob_writer *writer, struct ocv_error *err
     writer->resumed = writer->offset = st.st_size;
     if (lseek(writer->fd, st.st_size, SEEK_SET) < 0)
         return fail_writer(writer, "seek", err);
-    return OCV_OK;
-}
-
-static int start_thread(struct ocv_blob_writer *writer, struct ocv_error *err)
-{
     sigset_t all;
     sigset_t before;
     sigfillset(&all); /* signals belong to the program's own threads */
@@ -127,8 +123,7 @@ static int lock_and_start(struct ocv_blob_writer *writer, bool wait, bool *prese
         unlinkat(writer->private, writer->partial, 0);
         return OCV_OK;
     }
-    OCV_TRY(measure_partial(writer, err));
-    return start_thread(writer, err);
+    return start_writer(writer, err);
 }
 
 static int open_writer(struct ocv_layout *layout, const char *digest, int64_t size, bool wait,
@@ -257,8 +252,7 @@ int ocv_blob_writer_reset(struct ocv_blob_writer *writer, struct ocv_error *err)
     OCV_TRY(ocv_hasher_new(writer->digest, &writer->hasher, err));
     if (ftruncate(writer->fd, 0) < 0)
         return fail_writer(writer, "truncate", err);
-    OCV_TRY(measure_partial(writer, err));
-    return start_thread(writer, err);
+    return start_writer(writer, err);
 }
 
 int64_t ocv_blob_writer_offset(const struct ocv_blob_writer *writer)

@@ -117,22 +117,6 @@ static void report_failure(struct ocv_blob_writer *writer, const struct ocv_erro
     pthread_mutex_unlock(&writer->mutex);
 }
 
-/* Wait for chunks: as many as one write can take, so a short last one alone. 0: all were written,
- * and no more will come. */
-static unsigned next_chunks(struct ocv_blob_writer *writer, enum ocv_blob_writer_end *end)
-{
-    pthread_mutex_lock(&writer->mutex);
-    while (writer->head == writer->tail && writer->end == OCV_WRITER_GOES_ON)
-        pthread_cond_wait(&writer->changed, &writer->mutex);
-    *end = writer->end;
-    unsigned n = writer->end == OCV_WRITER_DISCARD ? 0 : writer->head - writer->tail;
-    for (unsigned i = 1; i < n; i++)
-        if (writer->lengths[(writer->tail + i) % OCV_WRITER_CHUNKS] % OCV_WRITER_ALIGN)
-            n = i;
-    pthread_mutex_unlock(&writer->mutex);
-    return n;
-}
-
 void *ocv_blob_writer_run(void *data)
 {
     struct ocv_blob_writer *writer = data;
@@ -144,7 +128,19 @@ void *ocv_blob_writer_run(void *data)
     if (status < 0)
         report_failure(writer, &failure);
     enum ocv_blob_writer_end end;
-    for (unsigned n; (n = next_chunks(writer, &end)) > 0;) {
+    for (;;) {
+        /* wait for chunks: as many as one write can take, so a short last one alone */
+        pthread_mutex_lock(&writer->mutex);
+        while (writer->head == writer->tail && writer->end == OCV_WRITER_GOES_ON)
+            pthread_cond_wait(&writer->changed, &writer->mutex);
+        end = writer->end;
+        unsigned n = end == OCV_WRITER_DISCARD ? 0 : writer->head - writer->tail;
+        for (unsigned i = 1; i < n; i++)
+            if (writer->lengths[(writer->tail + i) % OCV_WRITER_CHUNKS] % OCV_WRITER_ALIGN)
+                n = i;
+        pthread_mutex_unlock(&writer->mutex);
+        if (n == 0)
+            break;              /* all were written, and no more will come */
         if (status == OCV_OK) { /* after a failure the queue is only emptied */
             status = store_chunks(writer, n, end < OCV_WRITER_KEEP, &failure);
             if (status < 0)

@@ -27,30 +27,6 @@ static bool file_exists(int dirfd, const char *name)
     return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* OCV_ERR_INVALID when the directory holds something that is not part of a layout: no user wants
- * blobs spilled over a home directory by a typing error. */
-static int check_not_foreign(const struct ocv_layout *layout, struct ocv_error *err)
-{
-    static const char *const ours[] = {".",   "..",   "blobs",     OCV_LAYOUT_PRIVATE,
-                                       INDEX, MARKER, "lost+found"};
-    int fd = openat(layout->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    ocv_auto_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        ocv_fd_close(&fd);
-        return ocv_file_fail(err, layout->path, NULL, "list");
-    }
-    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-        bool known = false;
-        for (size_t i = 0; !known && i < sizeof(ours) / sizeof(*ours); i++)
-            known = strcmp(entry->d_name, ours[i]) == 0;
-        if (!known)
-            return ocv_error_set(err, OCV_ERR_INVALID,
-                                 "%s: holds '%.100s' and is not an OCI image layout", layout->path,
-                                 entry->d_name);
-    }
-    return OCV_OK;
-}
-
 /* Open and take the lock file; closing the descriptor gives it back. */
 static int take_lock(const struct ocv_layout *layout, int private, int *fd, struct ocv_error *err)
 {
@@ -75,8 +51,27 @@ static int prepare_directory(const struct ocv_layout *layout, struct ocv_error *
     ocv_auto_fd int private = -1;
     ocv_auto_fd int lock = -1;
     ocv_auto_fd int blobs = -1;
-    if (!file_exists(layout->fd, MARKER))
-        OCV_TRY(check_not_foreign(layout, err));
+    if (!file_exists(layout->fd, MARKER)) {
+        /* what is not part of a layout: no user wants blobs spilled over a home directory by a
+         * typing error */
+        static const char *const ours[] = {".",   "..",   "blobs",     OCV_LAYOUT_PRIVATE,
+                                           INDEX, MARKER, "lost+found"};
+        int fd = openat(layout->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        ocv_auto_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+        if (!dir) {
+            ocv_fd_close(&fd);
+            return ocv_file_fail(err, layout->path, NULL, "list");
+        }
+        for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+            bool known = false;
+            for (size_t i = 0; !known && i < sizeof(ours) / sizeof(*ours); i++)
+                known = strcmp(entry->d_name, ours[i]) == 0;
+            if (!known)
+                return ocv_error_set(err, OCV_ERR_INVALID,
+                                     "%s: holds '%.100s' and is not an OCI image layout",
+                                     layout->path, entry->d_name);
+        }
+    }
     OCV_TRY(ocv_directory_open(layout->fd, layout->path, OCV_LAYOUT_PRIVATE, true, &private, err));
     OCV_TRY(take_lock(layout, private, &lock, err));
     OCV_TRY(ocv_layout_open_blobs(layout, "sha256", &blobs, err));
