@@ -25,17 +25,6 @@ bool ocv_isa_begin(struct ocv_isa *isa, const char *line, size_t len)
     return true;
 }
 
-/* Past a version like 2p1 or 2. */
-static const char *skip_version(const char *at, const char *end)
-{
-    while (at < end && is_digit(*at))
-        at++;
-    if (end - at >= 2 && *at == 'p' && is_digit(at[-1]) && is_digit(at[1]))
-        for (at++; at < end && is_digit(*at);)
-            at++;
-    return at;
-}
-
 /* End of a name of several letters without its version; only the form 2p1 can be told from a name
  * that ends with a digit (zic64b, sv39, zve32x are none). */
 static const char *cut_version(const char *start, const char *end)
@@ -79,7 +68,13 @@ bool ocv_isa_next(struct ocv_isa *isa, const char **name, size_t *len)
         isa->at = end;
         end = cut_version(start, end);
     } else {
-        isa->at = skip_version(end, isa->end);
+        const char *at = end; /* past a version like 2p1 or 2 */
+        while (at < isa->end && is_digit(*at))
+            at++;
+        if (isa->end - at >= 2 && *at == 'p' && is_digit(at[-1]) && is_digit(at[1]))
+            for (at++; at < isa->end && is_digit(*at);)
+                at++;
+        isa->at = at;
     }
     if (*start == 'g' && end - start == 1) {
         isa->general = general;

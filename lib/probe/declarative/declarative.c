@@ -188,24 +188,6 @@ static int compare_devices(const struct filler *f, const struct ocv_declared *a,
     return 0;
 }
 
-/* Most capable first; equal ones keep their order. At most OCV_DECLARED_DEVICES_MAX of them. */
-static int fill_devices(const struct filler *f, const struct ocv_declared_list *devices)
-{
-    ocv_auto_free size_t *order = calloc(devices->n, sizeof(*order));
-    if (!order)
-        return ocv_error_nomem(f->err);
-    for (size_t i = 0; i < devices->n; i++) {
-        size_t at = i;
-        for (; at > 0 && compare_devices(f, &devices->items[i], &devices->items[order[at - 1]]) < 0;
-             at--)
-            order[at] = order[at - 1];
-        order[at] = i;
-    }
-    for (size_t i = 0; i < devices->n; i++)
-        OCV_TRY(fill_device(f, &devices->items[order[i]], order[i]));
-    return OCV_OK;
-}
-
 int ocv_declaration_probe(const struct ocv_declaration *declaration,
                           const struct ocv_probe_host *host, struct ocv_result *result,
                           struct ocv_error *err)
@@ -213,9 +195,10 @@ int ocv_declaration_probe(const struct ocv_declaration *declaration,
     char text[LINE_LEN] = "", more[48] = "", why[128];
     const struct filler f = {declaration, host, result, err, text};
     struct ocv_declared_list devices = {0};
-    int status = ocv_declaration_match(declaration, host, &devices, err);
-    if (status < 0 || devices.n == 0)
-        return status;
+    OCV_TRY(ocv_declaration_match(declaration, host, &devices, err));
+    ocv_auto_free struct ocv_declared *items = devices.items;
+    if (devices.n == 0)
+        return OCV_OK;
     const struct ocv_declared *unusable = NULL; /* the first one */
     size_t n_unusable = 0;
     for (size_t i = 0; i < devices.n; i++) {
@@ -232,10 +215,20 @@ int ocv_declaration_probe(const struct ocv_declaration *declaration,
     else
         text[0] = '\0';
     if (n_unusable < devices.n)
-        status = fill_features(&f, &devices);
-    if (status == OCV_OK)
-        status = fill_devices(&f, &devices);
-    if (status == OCV_OK && unusable) { /* a note for the operator */
+        OCV_TRY(fill_features(&f, &devices));
+    /* most capable first; equal ones keep their order */
+    ocv_auto_free size_t *order = calloc(devices.n, sizeof(*order));
+    if (!order)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < devices.n; i++) {
+        size_t at = i;
+        for (; at > 0 && compare_devices(&f, &items[i], &items[order[at - 1]]) < 0; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    for (size_t i = 0; i < devices.n; i++)
+        OCV_TRY(fill_device(&f, &items[order[i]], order[i]));
+    if (unusable) { /* a note for the operator */
         const char *name = name_of(unusable) ? name_of(unusable) : declaration->ns;
         if (n_unusable > 1)
             snprintf(more, sizeof(more), " (and %zu more)", n_unusable - 1);
@@ -244,6 +237,5 @@ int ocv_declaration_probe(const struct ocv_declaration *declaration,
                  why);
         result->status = OCV_RESULT_PARTIAL;
     }
-    free(devices.items);
-    return status;
+    return OCV_OK;
 }

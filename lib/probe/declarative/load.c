@@ -55,16 +55,11 @@ static int append_file(struct ocv_declarations *set, const char *path,
     return OCV_OK;
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
 int ocv_declarations_load(struct ocv_declarations *set, const char *directory,
                           const struct ocv_probe_host *host, struct ocv_error *err)
 {
     struct dirent **entries;
-    int n = scandir(directory, &entries, is_provider, by_name);
+    int n = scandir(directory, &entries, is_provider, ocv_directory_order);
     if (n < 0)
         return errno == ENOENT ? OCV_OK
                : errno == ENOMEM

@@ -152,11 +152,6 @@ static int check_features(struct answer_check *check, const json_t *object)
     return OCV_OK;
 }
 
-static bool has_index(const json_t *devices, size_t i)
-{
-    return json_object_get(json_array_get(devices, i), "index") != NULL;
-}
-
 static int check_devices(struct answer_check *check, const json_t *answer)
 {
     static const char *const keys[] = {"id",        "name",       "index",    "uuid",
@@ -196,7 +191,7 @@ static int check_devices(struct answer_check *check, const json_t *answer)
         OCV_TRY(check_features(check, device));
         if (is_twin(devices, i, "id") || is_twin(devices, i, "index"))
             return add_fault(check, "its id or index is that of an earlier device");
-        if (has_index(devices, i) != has_index(devices, 0))
+        if (!index != !json_object_get(json_array_get(devices, 0), "index"))
             return add_fault(check, "either every device has an 'index' or none");
         leave_member(check, before);
     }

@@ -30,11 +30,6 @@ static int is_visible(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
 /* Why this file is not run, or NULL. Links are not followed: their targets' directories could
  * belong to any user. */
 static const char *find_refusal(int directory, const char *file)
@@ -50,31 +45,11 @@ static const char *find_refusal(int directory, const char *file)
     return why ? why : st.st_mode & 0111 ? NULL : "it is not executable";
 }
 
-static int add_program(struct ocv_executables *set, const char *directory, int fd,
-                       const char *distrust, const char *file, struct ocv_error *err)
-{
-    struct ocv_executable *item = &set->items[set->n];
-    if (asprintf(&item->path, "%s/%s", directory, file) < 0) {
-        item->path = NULL;
-        return ocv_error_nomem(err);
-    }
-    set->n++;
-    ocv_executable_name(file, item->name);
-    const char *why = distrust ? NULL : find_refusal(fd, file);
-    if (distrust)
-        item->status = ocv_error_set(&item->error, OCV_ERR_DENIED, "%s: not run: its directory: %s",
-                                     item->path, distrust);
-    else if (why)
-        item->status =
-            ocv_error_set(&item->error, OCV_ERR_DENIED, "%s: not run: %s", item->path, why);
-    return OCV_OK;
-}
-
 static int list_programs(const char *directory, int fd, const char *distrust,
                          struct ocv_executables *set, struct ocv_error *err)
 {
     struct dirent **entries;
-    int n = scandirat(fd, ".", &entries, is_visible, by_name);
+    int n = scandirat(fd, ".", &entries, is_visible, ocv_directory_order);
     if (n < 0)
         return errno == ENOMEM
                    ? ocv_error_nomem(err)
@@ -87,8 +62,19 @@ static int list_programs(const char *directory, int fd, const char *distrust,
         status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: more than %u providers", directory,
                                OCV_EXECUTABLES_MAX);
     for (int i = 0; i < n; i++) {
-        if (status == OCV_OK)
-            status = add_program(set, directory, fd, distrust, entries[i]->d_name, err);
+        const char *file = entries[i]->d_name, *why = NULL;
+        struct ocv_executable *item = status == OCV_OK ? &set->items[set->n] : NULL;
+        if (item && asprintf(&item->path, "%s/%s", directory, file) < 0) {
+            item->path = NULL;
+            status = ocv_error_nomem(err);
+        } else if (item) {
+            set->n++;
+            ocv_executable_name(file, item->name);
+            why = distrust ? distrust : find_refusal(fd, file);
+        }
+        if (why)
+            item->status = ocv_error_set(&item->error, OCV_ERR_DENIED, "%s: not run: %s%s",
+                                         item->path, distrust ? "its directory: " : "", why);
         free(entries[i]);
     }
     free(entries);

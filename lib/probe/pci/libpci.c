@@ -219,11 +219,13 @@ static void copy_fields(const struct pci_dev *dev, struct ocv_pci_device *out)
 #endif
 }
 
-/* DDDD:BB:SS.F; numbers that are too large belong to no device. */
-static bool parse_address(struct ocv_libpci *pci, const char *address)
+bool ocv_libpci_read(struct ocv_libpci *pci, const char *address, struct ocv_pci_device *out)
 {
+    /* DDDD:BB:SS.F; numbers that are too large belong to no device */
     unsigned *const parts[] = {&pci->domain, &pci->bus, &pci->slot, &pci->function};
     static const char ends[] = {':', ':', '.', '\0'};
+    pci->found = false;
+    pci->dev = NULL;
     for (size_t i = 0; i < sizeof(ends); i++) {
         char *end;
         *parts[i] = (unsigned)strtoul(address, &end, 16);
@@ -231,15 +233,6 @@ static bool parse_address(struct ocv_libpci *pci, const char *address)
             return false;
         address = end + 1;
     }
-    return true;
-}
-
-bool ocv_libpci_read(struct ocv_libpci *pci, const char *address, struct ocv_pci_device *out)
-{
-    pci->found = false;
-    pci->dev = NULL;
-    if (!parse_address(pci, address))
-        return false;
     bool found = run_guarded(pci, fill_device) && pci->found;
     if (found)
         copy_fields(pci->dev, out);

@@ -137,42 +137,40 @@ const struct ocv_pci_backend ocv_pci_sysfs = {"sysfs", scan_sysfs};
 #define DEVICES_MAX (16u * 1024 * 1024) /* a line has about 250 bytes */
 #define FIELDS 17                       /* of a line: address, ids, IRQ, 7 bases, 7 sizes */
 
-/* "BBDD VVVVDDDD IRQ ..." in hexadecimal; DD holds slot and function. The driver may follow. */
-static int add_line(char *line, struct ocv_pci_scan *scan, struct ocv_error *err)
-{
-    uint32_t dfn, ids;
-    char path[64], *fields[FIELDS + 1], *field;
-    unsigned char config[OCV_PCI_CONFIG];
-    struct ocv_pci_device device = {0};
-    size_t n = 0;
-    while (n <= FIELDS && (field = strsep(&line, "\t ")))
-        if (*field)
-            fields[n++] = field;
-    if (n < FIELDS || !ocv_pci_hex(fields[0], 0xffff, &dfn) ||
-        !ocv_pci_hex(fields[1], UINT32_MAX, &ids))
-        return ocv_pci_broken(scan, err);
-    device.vendor = (uint16_t)(ids >> 16);
-    device.device = (uint16_t)ids;
-    if (n > FIELDS)
-        ocv_pci_set_driver(&device, fields[FIELDS], strlen(fields[FIELDS]));
-    snprintf(path, sizeof(path), DIRECTORY "/%02x/%02x.%x", dfn >> 8, dfn >> 3 & 0x1f, dfn & 7);
-    if (ocv_pci_read_config(scan->source->root, path, config) < sizeof(config) ||
-        !ocv_pci_decode(config, &device))
-        return ocv_pci_broken(scan, err);
-    snprintf(device.address, sizeof(device.address), "0000:%02x:%02x.%x", dfn >> 8, dfn >> 3 & 0x1f,
-             dfn & 7);
-    return ocv_pci_append(scan, &device, err);
-}
-
 static int scan_proc(struct ocv_pci_scan *scan, struct ocv_error *err)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, DEVICES_MAX);
     OCV_TRY(ocv_sysroot_read(scan->source->root, PROC_DEVICES, &text, err));
     char *rest = text.data;
-    for (char *line; (line = strsep(&rest, "\n"));)
-        if (*line)
-            OCV_TRY(add_line(line, scan, err));
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        /* "BBDD VVVVDDDD IRQ ... [DRIVER]" in hexadecimal; DD holds slot and function */
+        uint32_t dfn, ids;
+        char path[64], *fields[FIELDS + 1], *field;
+        unsigned char config[OCV_PCI_CONFIG];
+        struct ocv_pci_device device = {0};
+        size_t n = 0;
+        if (!*line)
+            continue;
+        while (n <= FIELDS && (field = strsep(&line, "\t ")))
+            if (*field)
+                fields[n++] = field;
+        bool good = n >= FIELDS && ocv_pci_hex(fields[0], 0xffff, &dfn) &&
+                    ocv_pci_hex(fields[1], UINT32_MAX, &ids);
+        if (good) {
+            device.vendor = (uint16_t)(ids >> 16);
+            device.device = (uint16_t)ids;
+            if (n > FIELDS)
+                ocv_pci_set_driver(&device, fields[FIELDS], strlen(fields[FIELDS]));
+            snprintf(path, sizeof(path), DIRECTORY "/%02x/%02x.%x", dfn >> 8, dfn >> 3 & 0x1f,
+                     dfn & 7);
+            good = ocv_pci_read_config(scan->source->root, path, config) == sizeof(config) &&
+                   ocv_pci_decode(config, &device);
+            snprintf(device.address, sizeof(device.address), "0000:%02x:%02x.%x", dfn >> 8,
+                     dfn >> 3 & 0x1f, dfn & 7);
+        }
+        OCV_TRY(good ? ocv_pci_append(scan, &device, err) : ocv_pci_broken(scan, err));
+    }
     return OCV_OK;
 }
 

@@ -9,29 +9,19 @@
 
 #define FUNCTION_MASK 0x7u
 
-static struct ocv_amd_gpu *find_gpu(struct ocv_amd_machine *m, const char *address)
-{
-    for (size_t i = 0; i < m->n; i++)
-        if (strcmp(m->gpus[i].address, address) == 0)
-            return &m->gpus[i];
-    return NULL;
-}
-
-static void address_of(const struct ocv_kfd_node *node, unsigned function, char *out, size_t size)
-{
-    snprintf(out, size, "%04x:%02x:%02x.%x", node->domain, node->location >> 8,
-             node->location >> 3 & 0x1f, function);
-}
-
 /* Partitions of a GPU count up in the function bits of their location. */
 static void attach_node(struct ocv_amd_machine *m, const struct ocv_kfd_node *node)
 {
     char address[24];
-    address_of(node, node->location & FUNCTION_MASK, address, sizeof(address));
-    struct ocv_amd_gpu *gpu = find_gpu(m, address);
-    if (!gpu) {
-        address_of(node, 0, address, sizeof(address));
-        gpu = find_gpu(m, address);
+    struct ocv_amd_gpu *gpu = NULL;
+    unsigned function = node->location & FUNCTION_MASK;
+    for (bool again = true; !gpu && again; function = 0) {
+        again = function != 0; /* as function 0 */
+        snprintf(address, sizeof(address), "%04x:%02x:%02x.%x", node->domain, node->location >> 8,
+                 node->location >> 3 & 0x1f, function);
+        for (size_t i = 0; i < m->n && !gpu; i++)
+            if (strcmp(m->gpus[i].address, address) == 0)
+                gpu = &m->gpus[i];
     }
     if (!gpu && m->n < OCV_AMD_GPUS_MAX) {
         gpu = &m->gpus[m->n++];
@@ -44,20 +34,6 @@ static void attach_node(struct ocv_amd_machine *m, const struct ocv_kfd_node *no
         gpu->node = node;
     if (node->memory <= UINT64_MAX - gpu->memory)
         gpu->memory += node->memory;
-}
-
-static unsigned read_discovery(const struct ocv_probe_host *host, const char *address)
-{
-    static const char *const files[] = {"major", "minor", "revision"};
-    uint64_t ip[3];
-    for (size_t i = 0; i < 3; i++) {
-        char path[128];
-        snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/ip_discovery/die/0/GC/0/%s", address,
-                 files[i]);
-        if (!ocv_gpu_number(host, path, &ip[i]))
-            return 0;
-    }
-    return ocv_amd_of_ip(ip[0], ip[1], ip[2]);
 }
 
 /* Only amdgpu computes, and only what KFD has. A recording of devices alone shows neither KFD nor
@@ -85,12 +61,20 @@ static enum ocv_amd_state state_of(const struct ocv_probe_host *host,
 static void describe_gpu(const struct ocv_probe_host *host, const struct ocv_amd_machine *m,
                          struct ocv_amd_gpu *gpu)
 {
-    char path[96];
+    char path[128];
     uint64_t memory;
     if (gpu->node)
         gpu->target = gpu->node->target;
-    if (gpu->target == 0 && gpu->pci)
-        gpu->target = read_discovery(host, gpu->address);
+    static const char *const parts[] = {"major", "minor", "revision"};
+    uint64_t ip[3];
+    size_t known = 0;
+    for (bool there = gpu->target == 0 && gpu->pci; there && known < 3; known += there) {
+        snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/ip_discovery/die/0/GC/0/%s",
+                 gpu->address, parts[known]);
+        there = ocv_gpu_number(host, path, &ip[known]);
+    }
+    if (known == 3)
+        gpu->target = ocv_amd_of_ip(ip[0], ip[1], ip[2]);
     if (gpu->target == 0)
         gpu->target = ocv_amd_of_device(gpu->device, &gpu->guess);
     if (gpu->target && !ocv_amd_name(gpu->target, gpu->name, sizeof(gpu->name)))

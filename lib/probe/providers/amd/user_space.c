@@ -54,25 +54,18 @@ static int compare_versions(struct ocv_rocm_version a, struct ocv_rocm_version b
     return a.minor < b.minor ? -1 : a.minor > b.minor;
 }
 
-/* "6.14.14": numbers of at most four digits, with dots. */
-static bool read_version(const char *text, unsigned out[DRIVER_PARTS])
-{
-    for (size_t i = 0; i < DRIVER_PARTS; i++) {
-        size_t len = strspn(text, "0123456789");
-        if (len == 0 || len > 4 || text[len] != (i + 1 < DRIVER_PARTS ? '.' : '\0'))
-            return false;
-        out[i] = (unsigned)strtoul(text, NULL, 10);
-        text += len + 1;
-    }
-    return true;
-}
-
 struct ocv_amd_driver ocv_amd_driver_of(const char *version)
 {
     struct ocv_amd_driver found = {.tested = NEWEST, .guess = true};
     unsigned parts[DRIVER_PARTS];
-    if (!version || !read_version(version, parts))
-        return found;
+    /* "6.14.14": numbers of at most four digits, with dots */
+    for (size_t i = 0; i < DRIVER_PARTS; i++) {
+        size_t len = version ? strspn(version, "0123456789") : 0;
+        if (len == 0 || len > 4 || version[len] != (i + 1 < DRIVER_PARTS ? '.' : '\0'))
+            return found;
+        parts[i] = (unsigned)strtoul(version, NULL, 10);
+        version += len + 1;
+    }
     found.own = true;
     found.tested = drivers[0].tested; /* of one that is older than the table */
     for (size_t i = 0; i < N_DRIVERS; i++) {

@@ -36,20 +36,13 @@ void ocv_cpu_put(struct ocv_cpu_answer *answer, const char *feature, const char 
         answer->items[answer->n++] = (struct ocv_cpu_item){feature, value};
 }
 
-/* Walk up and stop at the first level of which a flag is missing. */
-static size_t count_levels(const struct ocv_cpu *cpu, const struct ocv_cpu_facts *facts)
-{
-    for (size_t i = 0; i < cpu->n_levels; i++)
-        for (size_t k = 0; k < OCV_CPU_NEEDS_MAX && cpu->levels[i].needs[k]; k++)
-            if (!ocv_cpu_has(cpu, facts, cpu->levels[i].needs[k]))
-                return i;
-    return cpu->n_levels;
-}
-
 void ocv_cpu_detect(const struct ocv_cpu *cpu, const struct ocv_cpu_facts *facts,
                     struct ocv_cpu_answer *answer)
 {
-    size_t levels = count_levels(cpu, facts);
+    size_t levels = 0; /* up to the first of which a flag is missing */
+    for (bool has = true; has && levels < cpu->n_levels; levels += has)
+        for (size_t k = 0; has && k < OCV_CPU_NEEDS_MAX && cpu->levels[levels].needs[k]; k++)
+            has = ocv_cpu_has(cpu, facts, cpu->levels[levels].needs[k]);
     *answer = (struct ocv_cpu_answer){0};
     if (cpu->put_levels)
         cpu->put_levels(cpu, facts, levels, answer);

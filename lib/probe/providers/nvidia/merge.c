@@ -49,25 +49,6 @@ static void correct_gpu(struct ocv_nvidia_gpu *gpu, const struct ocv_nvidia_gpu 
     memcpy(gpu->mig_uuids, told->mig_uuids, sizeof(gpu->mig_uuids));
 }
 
-static void correct_versions(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer *answer)
-{
-    if (!m->driver[0] && answer->driver[0]) {
-        memcpy(m->driver, answer->driver, sizeof(m->driver));
-        m->loaded = true;
-        if (!m->tegra && !m->cuda.major)
-            m->cuda = ocv_nvidia_cuda((unsigned)strtoul(m->driver, NULL, 10), &m->newer);
-    }
-    if (!answer->cuda.major)
-        return;
-    /* A forward compatibility package counts for the programs that are started with it. A container
-     * is given the driver's own library, and an image may bring a package of its own. */
-    if (answer->compat && m->cuda.major)
-        return;
-    m->cuda = answer->cuda;
-    m->newer = false;
-    m->source = answer->cuda_library ? "libcuda" : "nvml";
-}
-
 /* Its state tells the rest. */
 static bool is_lost_device(const struct ocv_nvml_device *device)
 {
@@ -127,7 +108,19 @@ void ocv_nvidia_merge(struct ocv_nvidia_machine *m, const struct ocv_nvml_answer
 {
     bool used[OCV_NVIDIA_GPUS_MAX] = {false}, complete = answer->counted && answer->n > 0;
     size_t lost = 0;
-    correct_versions(m, answer);
+    if (!m->driver[0] && answer->driver[0]) {
+        memcpy(m->driver, answer->driver, sizeof(m->driver));
+        m->loaded = true;
+        if (!m->tegra && !m->cuda.major)
+            m->cuda = ocv_nvidia_cuda((unsigned)strtoul(m->driver, NULL, 10), &m->newer);
+    }
+    /* A forward compatibility package counts for the programs that are started with it. A container
+     * is given the driver's own library, and an image may bring a package of its own. */
+    if (answer->cuda.major && !(answer->compat && m->cuda.major)) {
+        m->cuda = answer->cuda;
+        m->newer = false;
+        m->source = answer->cuda_library ? "libcuda" : "nvml";
+    }
     for (size_t i = 0; i < answer->n; i++) {
         const struct ocv_nvml_device *device = &answer->devices[i];
         bool is_lost = is_lost_device(device);

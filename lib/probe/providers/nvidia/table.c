@@ -62,18 +62,18 @@ static const struct {
 
 #define N_DRIVERS (sizeof(ocv_drivers) / sizeof(*ocv_drivers))
 
-static int compare_ids(const void *key, const void *entry)
+/* The id is what an entry begins with, or all of it. */
+static int compare_id(const void *key, const void *entry)
 {
-    const struct ocv_nvidia_id *wanted = key, *known = entry;
-    return (wanted->id > known->id) - (wanted->id < known->id);
+    const uint16_t *wanted = key, *known = entry;
+    return (*wanted > *known) - (*wanted < *known);
 }
 
 unsigned ocv_nvidia_sm(uint16_t device, bool *guess)
 {
-    const struct ocv_nvidia_id wanted = {.id = device};
     const struct ocv_nvidia_id *found =
-        bsearch(&wanted, ocv_nvidia_ids, sizeof(ocv_nvidia_ids) / sizeof(*ocv_nvidia_ids),
-                sizeof(*ocv_nvidia_ids), compare_ids);
+        bsearch(&device, ocv_nvidia_ids, sizeof(ocv_nvidia_ids) / sizeof(*ocv_nvidia_ids),
+                sizeof(*ocv_nvidia_ids), compare_id);
     *guess = !found;
     if (found)
         return found->sm;
@@ -82,12 +82,6 @@ unsigned ocv_nvidia_sm(uint16_t device, bool *guess)
             return blocks[i].sm;
     *guess = false;
     return 0;
-}
-
-static int compare_id(const void *key, const void *entry)
-{
-    const uint16_t *wanted = key, *known = entry;
-    return (*wanted > *known) - (*wanted < *known);
 }
 
 bool ocv_nvidia_data_centre(uint16_t device, unsigned sm)

@@ -38,20 +38,6 @@ static const struct {
     {"asahi", "apple,agx-", "honeykrisp", 4},
 };
 
-static struct ocv_vulkan_support of_intel(uint16_t device)
-{
-    const struct ocv_intel_gpu *xe = ocv_intel_gpu_find(device);
-    /* 12.60: Ponte Vecchio, for computing alone */
-    if (xe && strncmp(xe->ip, "12.60.", 6) != 0 && strncmp(xe->ip, "12.61.", 6) != 0)
-        return (struct ocv_vulkan_support){
-            .driver = "anv", .minor = 4, .integrated = xe->integrated};
-    for (size_t i = 0; !xe && i < sizeof(intel) / sizeof(*intel); i++)
-        if (device >= intel[i].first && device <= intel[i].last)
-            return (struct ocv_vulkan_support){
-                .driver = intel[i].driver, .minor = intel[i].minor, .integrated = true};
-    return (struct ocv_vulkan_support){0};
-}
-
 struct ocv_vulkan_support ocv_vulkan_of_pci(const struct ocv_pci_device *pci, const char *version)
 {
     const struct ocv_vulkan_support none = {0};
@@ -67,8 +53,17 @@ struct ocv_vulkan_support ocv_vulkan_of_pci(const struct ocv_pci_device *pci, co
         return computes ? none : radv;
     }
     if (pci->vendor == OCV_PCI_INTEL &&
-        (!strcmp(pci->driver, "i915") || !strcmp(pci->driver, "xe")))
-        return of_intel(pci->device);
+        (!strcmp(pci->driver, "i915") || !strcmp(pci->driver, "xe"))) {
+        const struct ocv_intel_gpu *xe = ocv_intel_gpu_find(pci->device);
+        /* 12.60: Ponte Vecchio, for computing alone */
+        if (xe && strncmp(xe->ip, "12.60.", 6) != 0 && strncmp(xe->ip, "12.61.", 6) != 0)
+            return (struct ocv_vulkan_support){
+                .driver = "anv", .minor = 4, .integrated = xe->integrated};
+        for (size_t i = 0; !xe && i < sizeof(intel) / sizeof(*intel); i++)
+            if (pci->device >= intel[i].first && pci->device <= intel[i].last)
+                return (struct ocv_vulkan_support){
+                    .driver = intel[i].driver, .minor = intel[i].minor, .integrated = true};
+    }
     if (pci->vendor == OCV_PCI_NVIDIA && !strcmp(pci->driver, "nouveau")) {
         bool guess;
         unsigned sm = ocv_nvidia_sm(pci->device, &guess);
