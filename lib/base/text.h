@@ -6,6 +6,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/** a-z and 0-9, whatever the locale. */
+static inline bool ocv_text_is_lower_alnum(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
 /** Length of the UTF-8 character (RFC 3629) that `text` begins with, 0 if there is none within
  *  `len` bytes. */
 size_t ocv_text_character(const void *text, size_t len);

@@ -26,26 +26,24 @@ static void finish_container(struct ocv_json_writer *w, char *end)
     w->out->len = (size_t)(end - w->out->data);
 }
 
-static char *put_escape(char *to, unsigned char c)
-{
-    static const char named[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* the character, its letter */
-    for (size_t i = 0; named[i]; i += 2)
-        if (named[i] == (char)c) {
-            *to++ = '\\';
-            *to++ = named[i + 1];
-            return to;
-        }
-    return to + snprintf(to, ESCAPED + 1, "\\u%04X", c);
-}
-
 static char *put_quoted(char *to, const char *text)
 {
+    static const char named[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* the character, its letter */
     *to++ = '"';
-    for (unsigned char c; (c = (unsigned char)*text) != 0; text++) {
-        if (c < ' ' || c == '"' || c == '\\')
-            to = put_escape(to, c);
-        else
-            *to++ = (char)c;
+    for (char c; (c = *text) != '\0'; text++) {
+        size_t i = 0;
+        if ((unsigned char)c >= ' ' && c != '"' && c != '\\') {
+            *to++ = c;
+            continue;
+        }
+        while (named[i] && named[i] != c)
+            i += 2;
+        if (named[i]) {
+            *to++ = '\\';
+            *to++ = named[i + 1];
+        } else {
+            to += snprintf(to, ESCAPED + 1, "\\u%04X", (unsigned char)c);
+        }
     }
     *to++ = '"';
     return to;

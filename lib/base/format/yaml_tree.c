@@ -12,8 +12,6 @@
 struct builder {
     yaml_parser_t parser;
     const char *source;
-    const char *text;
-    size_t len;
     struct ocv_error *err;
     struct ocv_yaml *root;
     struct ocv_yaml
@@ -103,22 +101,10 @@ static int take_event(struct builder *b, const yaml_event_t *event)
     }
 }
 
-/* The parser reads ahead, so it knows only the offset of a byte that is not text, not its line. */
-static int refuse_input(const struct builder *b)
-{
-    const char *problem = b->parser.problem ? b->parser.problem : "not valid YAML";
-    if (b->parser.error != YAML_READER_ERROR)
-        return fail_at(b, b->parser.problem_mark.line + 1, problem);
-    size_t line = 1;
-    for (size_t i = 0; i < b->parser.problem_offset && i < b->len; i++)
-        line += b->text[i] == '\n';
-    return fail_at(b, line, problem);
-}
-
 int ocv_yaml_read(const char *source, const char *text, size_t len, struct ocv_yaml **out,
                   struct ocv_error *err)
 {
-    struct builder b = {.source = source, .text = text, .len = len, .err = err};
+    struct builder b = {.source = source, .err = err};
     if (!yaml_parser_initialize(&b.parser))
         return ocv_error_nomem(err);
     yaml_parser_set_input_string(&b.parser, (const unsigned char *)text, len);
@@ -126,7 +112,16 @@ int ocv_yaml_read(const char *source, const char *text, size_t len, struct ocv_y
     for (bool end = false; !end && status == OCV_OK;) {
         yaml_event_t event;
         if (!yaml_parser_parse(&b.parser, &event)) {
-            status = b.parser.error == YAML_MEMORY_ERROR ? ocv_error_nomem(err) : refuse_input(&b);
+            const char *problem = b.parser.problem ? b.parser.problem : "not valid YAML";
+            size_t line = b.parser.problem_mark.line + 1;
+            if (b.parser.error == YAML_READER_ERROR) {
+                /* it reads ahead, so of a byte that is not text it knows the offset alone */
+                line = 1;
+                for (size_t i = 0; i < b.parser.problem_offset && i < len; i++)
+                    line += text[i] == '\n';
+            }
+            status = b.parser.error == YAML_MEMORY_ERROR ? ocv_error_nomem(err)
+                                                         : fail_at(&b, line, problem);
             break;
         }
         status = take_event(&b, &event);

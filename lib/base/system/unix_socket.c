@@ -68,24 +68,6 @@ int ocv_unix_connect(const char *path, unsigned patience_ms, int *out, struct oc
     return OCV_ERR_NETWORK;
 }
 
-/* Remove the socket of a process that was killed. False, with errno: something is there. */
-static bool remove_stale(const char *path, const struct sockaddr_un *address)
-{
-    struct stat st;
-    if (lstat(path, &st) < 0)
-        return true;
-    bool used = !S_ISSOCK(st.st_mode);
-    if (!used) {
-        ocv_auto_fd int fd = connect_to(address, sizeof(*address), SOCK_NONBLOCK, 0);
-        used = fd >= 0 || errno == EAGAIN; /* its backlog is full */
-    }
-    if (used)
-        errno = EADDRINUSE;
-    else
-        (void)unlink(path);
-    return !used;
-}
-
 int ocv_unix_listen(const char *path, mode_t mode, mode_t directory_mode, int *out,
                     struct ocv_error *err)
 {
@@ -101,9 +83,18 @@ int ocv_unix_listen(const char *path, mode_t mode, mode_t directory_mode, int *o
         directory[slash - path] = '\0';
         directories = ocv_directory_make(directory, directory_mode, NULL) < 0 ? errno : 0;
     }
-    int fd = remove_stale(path, &address)
-                 ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)
-                 : -1;
+    /* the socket of a process that was killed is removed */
+    struct stat st;
+    bool there = lstat(path, &st) == 0, used = there && !S_ISSOCK(st.st_mode);
+    if (there && !used) {
+        ocv_auto_fd int other = connect_to(&address, sizeof(address), SOCK_NONBLOCK, 0);
+        used = other >= 0 || errno == EAGAIN; /* its backlog is full */
+    }
+    if (there && !used)
+        (void)unlink(path);
+    int fd = used ? -1 : socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (used)
+        errno = EADDRINUSE;
     *out = fd;
     if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
         chmod(path, mode) == 0 && listen(fd, BACKLOG) == 0)
