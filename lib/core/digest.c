@@ -7,6 +7,7 @@
 #include "ocivariant/digest.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 
 #include <openssl/sha.h>
 #include <stdio.h>
@@ -27,16 +28,11 @@ struct ocv_hasher {
     bool sha512;
 };
 
-static bool is_lower_alnum(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
 /* algorithm ::= component (separator component)*; component ::= [a-z0-9]+; separator ::= [+._-] */
 static const char *skip_algorithm(const char *s)
 {
-    while (is_lower_alnum(*s)) {
-        while (is_lower_alnum(*s))
+    while (ocv_text_is_lower_alnum(*s)) {
+        while (ocv_text_is_lower_alnum(*s))
             s++;
         if (*s == ':')
             return s + 1;
@@ -53,7 +49,7 @@ bool ocv_digest_wellformed(const char *digest)
     if (!encoded || !*encoded)
         return false;
     for (const char *s = encoded; *s; s++)
-        if (!is_lower_alnum(*s) && !(*s >= 'A' && *s <= 'Z') && !strchr("=_-", *s))
+        if (!ocv_text_is_lower_alnum(*s) && !(*s >= 'A' && *s <= 'Z') && !strchr("=_-", *s))
             return false;
     const struct algorithm *last = algorithms + sizeof(algorithms) / sizeof(*algorithms);
     for (const struct algorithm *a = algorithms; a < last; a++) {

@@ -11,15 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_name_char(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 bool ocv_property_name_valid(const char *s, size_t len)
 {
     for (size_t i = 0; i < len; i++)
-        if (!is_name_char(s[i]))
+        if (!ocv_text_is_lower_alnum(s[i]) && s[i] != '_')
             return false;
     return len > 0;
 }
@@ -27,7 +22,7 @@ bool ocv_property_name_valid(const char *s, size_t len)
 bool ocv_property_value_valid(const char *s, size_t len)
 {
     for (size_t i = 0; i < len; i++)
-        if (!is_name_char(s[i]) && s[i] != '.')
+        if (!ocv_text_is_lower_alnum(s[i]) && s[i] != '_' && s[i] != '.')
             return false;
     return len > 0;
 }

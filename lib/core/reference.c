@@ -8,6 +8,7 @@
 #include "ocivariant/reference.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -31,17 +32,12 @@ bool ocv_reference_tag_valid(const char *tag)
     return true;
 }
 
-static bool is_alnum_lower(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
 static bool path_valid(const char *s)
 {
     for (;;) {
-        if (!is_alnum_lower(*s))
+        if (!ocv_text_is_lower_alnum(*s))
             return false;
-        while (is_alnum_lower(*s))
+        while (ocv_text_is_lower_alnum(*s))
             s++;
         if (!*s)
             return true;

@@ -226,17 +226,13 @@ int ocv_decision_reason(const struct ocv_decision *decision, size_t i, struct oc
     return clean_from(out, start, status);
 }
 
-static int compare_hint(const void *text, const void *hint)
-{
-    return strcmp(text, ((const struct hint_entry *)hint)->property);
-}
-
 static const struct hint_entry *hint_entry(struct ocv_property p, const char *value)
 {
     char text[256];
+    const char *property = text; /* what an entry begins with */
     snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, value);
-    return bsearch(text, ocv_hints, sizeof(ocv_hints) / sizeof(*ocv_hints), sizeof(*ocv_hints),
-                   compare_hint);
+    return bsearch(&property, ocv_hints, sizeof(ocv_hints) / sizeof(*ocv_hints), sizeof(*ocv_hints),
+                   ocv_text_order);
 }
 
 const char *ocv_hint_needs(struct ocv_property p)

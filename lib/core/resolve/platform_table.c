@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Platforms of an index compared once with all hosts of one platform. */
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 #include "lib/core/resolve/resolve_internal.h"
 
 #include <string.h>
@@ -42,15 +43,10 @@ struct ocv_platform_table *ocv_platform_table_make(struct ocv_arena *arena,
     return table;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return a && b ? !strcmp(a, b) : a == b;
-}
-
 static bool same_platform(const struct ocv_platform *a, const struct ocv_platform *b)
 {
-    if (!same_text(a->os, b->os) || !same_text(a->architecture, b->architecture) ||
-        !same_text(a->variant, b->variant) || !same_text(a->os_version, b->os_version) ||
+    if (!ocv_text_same(a->os, b->os) || !ocv_text_same(a->architecture, b->architecture) ||
+        !ocv_text_same(a->variant, b->variant) || !ocv_text_same(a->os_version, b->os_version) ||
         a->n_os_features != b->n_os_features)
         return false;
     for (size_t i = 0; i < a->n_os_features; i++)
