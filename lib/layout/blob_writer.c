@@ -185,23 +185,6 @@ int ocv_blob_writer_try_open(struct ocv_layout *layout, const char *digest, int6
     return open_writer(layout, digest, size, false, out, offset, present, busy, err);
 }
 
-/* Wait for a free chunk; the failure of the thread, if any, is reported here. */
-static int claim_chunk(struct ocv_blob_writer *writer, struct ocv_error *err)
-{
-    pthread_mutex_lock(&writer->mutex);
-    while (writer->failure.status == OCV_OK && writer->head - writer->tail == OCV_WRITER_CHUNKS)
-        pthread_cond_wait(&writer->changed, &writer->mutex);
-    int status = writer->failure.status;
-    if (status < 0 && err)
-        *err = writer->failure;
-    pthread_mutex_unlock(&writer->mutex);
-    unsigned char **chunk = &writer->chunks[writer->head % OCV_WRITER_CHUNKS];
-    if (status == OCV_OK && !*chunk &&
-        !(*chunk = aligned_alloc(OCV_WRITER_ALIGN, OCV_WRITER_CHUNK)))
-        status = ocv_error_nomem(err);
-    return status;
-}
-
 int ocv_blob_writer_write(struct ocv_blob_writer *writer, const void *data, size_t len,
                           struct ocv_error *err)
 {
@@ -214,8 +197,22 @@ int ocv_blob_writer_write(struct ocv_blob_writer *writer, const void *data, size
     }
     const unsigned char *at = data;
     while (len) {
-        if (!writer->filled)
-            OCV_TRY(claim_chunk(writer, err));
+        if (!writer->filled) {
+            /* wait for a free chunk; the failure of the thread, if any, is reported here */
+            pthread_mutex_lock(&writer->mutex);
+            while (writer->failure.status == OCV_OK &&
+                   writer->head - writer->tail == OCV_WRITER_CHUNKS)
+                pthread_cond_wait(&writer->changed, &writer->mutex);
+            int status = writer->failure.status;
+            if (status < 0 && err)
+                *err = writer->failure;
+            pthread_mutex_unlock(&writer->mutex);
+            unsigned char **chunk = &writer->chunks[writer->head % OCV_WRITER_CHUNKS];
+            if (status == OCV_OK && !*chunk &&
+                !(*chunk = aligned_alloc(OCV_WRITER_ALIGN, OCV_WRITER_CHUNK)))
+                status = ocv_error_nomem(err);
+            OCV_TRY(status);
+        }
         size_t slot = writer->head % OCV_WRITER_CHUNKS;
         /* the first chunk after a resume ends where the others can be aligned in the file */
         uint64_t start = (uint64_t)writer->offset - writer->filled;

@@ -210,17 +210,6 @@ static size_t line_length(const char *text, size_t len)
     return end ? (size_t)(end - text) : len;
 }
 
-/* More than one line, and the first is an object by itself? */
-static bool is_lines(const char *text, size_t len)
-{
-    size_t first = line_length(text, len), rest = first;
-    while (rest < len && strchr(" \t\r\n", text[rest]))
-        rest++;
-    while (first && (text[first - 1] == ' ' || text[first - 1] == '\r'))
-        first--;
-    return rest < len && first > 1 && text[0] == '{' && text[first - 1] == '}';
-}
-
 static int read_lines(struct fleet_reader *r, const char *text, size_t len, struct ocv_error *err)
 {
     for (size_t at = 0, n, blanks; at < len; at += n + 1) {
@@ -250,7 +239,14 @@ int ocv_fleet_read(struct ocv_fleet *fleet, const void *bytes, size_t len,
     how->skipped = how->without_profile = 0;
     ocv_auto_json *object = NULL;
     int status;
-    if (is_lines(bytes, len))
+    /* more than one line, and the first is an object by itself? */
+    const char *text = bytes;
+    size_t first = line_length(text, len), rest = first;
+    while (rest < len && strchr(" \t\r\n", text[rest]))
+        rest++;
+    while (first && (text[first - 1] == ' ' || text[first - 1] == '\r'))
+        first--;
+    if (rest < len && first > 1 && text[0] == '{' && text[first - 1] == '}')
         status = read_lines(&r, bytes, len, err);
     else if ((status = ocv_json_load("the fleet", bytes, len, OCV_FLEET_MAX, &object, err)) < 0)
         status = skip_or_fail(&r, status, err);
