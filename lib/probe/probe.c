@@ -38,22 +38,6 @@ static int set_text(json_t *object, const char *key, const char *text, struct oc
     return json_object_set_new(object, key, json_string(text)) < 0 ? ocv_error_nomem(err) : OCV_OK;
 }
 
-/* The GPUs that a file describes are cards; the providers that are built in say so themselves. */
-static bool has_card(const struct provider *provider, const struct ocv_result *result)
-{
-    size_t i;
-    json_t *device;
-    bool gpus = false;
-    for (i = 0; i < sizeof(ocv_vocabulary_gpu_namespaces) / sizeof(char *); i++)
-        gpus = gpus || strcmp(ocv_vocabulary_gpu_namespaces[i], provider->ns) == 0;
-    json_array_foreach(result->devices, i, device)
-    {
-        if (provider->declaration && gpus && !json_is_true(json_object_get(device, "secondary")))
-            return true;
-    }
-    return result->card;
-}
-
 /* Programs are for the card: an integrated GPU of another maker does not count beside it. */
 static int yield_to_card(json_t *namespaces, const char *card, struct ocv_error *err)
 {
@@ -122,7 +106,19 @@ static int ask_provider(const struct provider *provider, const struct ocv_probe_
         result.status = OCV_RESULT_FAILED;
     if (result.variant)
         answers->variant = result.variant;
-    if (!answers->card && has_card(provider, &result))
+    /* the GPUs that a file describes are cards; the providers that are built in say so themselves
+     */
+    bool gpus = false;
+    size_t i;
+    json_t *device;
+    for (i = 0; i < sizeof(ocv_vocabulary_gpu_namespaces) / sizeof(char *); i++)
+        gpus = gpus || strcmp(ocv_vocabulary_gpu_namespaces[i], provider->ns) == 0;
+    json_array_foreach(devices, i, device)
+    {
+        result.card = result.card || (provider->declaration && gpus &&
+                                      !json_is_true(json_object_get(device, "secondary")));
+    }
+    if (!answers->card && result.card)
         answers->card = provider->ns;
 
     json_t *ns =

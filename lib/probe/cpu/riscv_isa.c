@@ -40,16 +40,6 @@ static const char *cut_version(const char *start, const char *end)
     return at > start ? at : end;
 }
 
-/* Names of several letters begin with z, x or s; kernels before 5.18 also wrote the privilege
- * modes, as the letters "su" after the others. */
-static bool is_long(const char *at, const char *end)
-{
-    if (*at == 's')
-        return end - at >= 2 && is_letter(at[1]) &&
-               !(at[1] == 'u' && (end - at == 2 || at[2] == '_'));
-    return *at == 'z' || *at == 'x';
-}
-
 bool ocv_isa_next(struct ocv_isa *isa, const char **name, size_t *len)
 {
     if (isa->general && *isa->general) {
@@ -61,8 +51,14 @@ bool ocv_isa_next(struct ocv_isa *isa, const char **name, size_t *len)
         isa->at++;
     if (isa->at == isa->end || !is_letter(*isa->at))
         return false;
+    /* Names of several letters begin with z, x or s; kernels before 5.18 also wrote the privilege
+     * modes, as the letters "su" after the others. */
     const char *start = isa->at, *end = start + 1;
-    if (is_long(start, isa->end)) {
+    bool modes =
+        isa->end - start >= 2 && start[1] == 'u' && (isa->end - start == 2 || start[2] == '_');
+    bool several = *start == 's' ? isa->end - start >= 2 && is_letter(start[1]) && !modes
+                                 : *start == 'z' || *start == 'x';
+    if (several) {
         while (end < isa->end && (is_letter(*end) || is_digit(*end)))
             end++;
         isa->at = end;

@@ -175,36 +175,6 @@ bool ocv_executables_replace(const struct ocv_executables *set, const char *ns, 
     return false;
 }
 
-static int report_failure(const struct ocv_executable *item, json_t *namespaces,
-                          struct ocv_error *err)
-{
-    size_t i;
-    json_t *ns;
-    json_array_foreach(namespaces, i, ns)
-    {
-        if (strcmp(ocv_json_text(ns, "namespace"), item->name) != 0)
-            continue;
-        /* A program answered for the namespace that a failed program is named after, perhaps the
-         * one that it was to replace: that answer stands, and says what it lacks. */
-        const char *status = ocv_json_text(ns, "status");
-        const char *before = ocv_json_text(ns, "error");
-        struct ocv_error joined = {0};
-        ocv_error_set(&joined, OCV_ERR_IO, "%s%s%s", before ? before : "", before ? "; " : "",
-                      item->error.message);
-        const char *now = strcmp(status, "ok") == 0       ? "partial"
-                          : strcmp(status, "absent") == 0 ? "failed"
-                                                          : status;
-        return json_object_set_new(ns, "status", json_string(now)) < 0 ||
-                       json_object_set_new(ns, "error", json_string(joined.message)) < 0
-                   ? ocv_error_nomem(err)
-                   : OCV_OK;
-    }
-    ns = json_pack("{s:s, s:{s:s, s:s}, s:s, s:s, s:[]}", "namespace", item->name, "provider",
-                   "name", item->name, "kind", "executable", "status", "failed", "error",
-                   item->error.message, "features");
-    return !ns || json_array_append_new(namespaces, ns) < 0 ? ocv_error_nomem(err) : OCV_OK;
-}
-
 int ocv_executables_report(const struct ocv_executables *set, json_t *namespaces,
                            struct ocv_error *err)
 {
@@ -213,9 +183,38 @@ int ocv_executables_report(const struct ocv_executables *set, json_t *namespaces
         if (item->answer && !item->replaced && json_array_append(namespaces, item->answer) < 0)
             return ocv_error_nomem(err);
     }
-    for (size_t i = 0; i < set->n; i++)
-        if (set->items[i].status < 0)
-            OCV_TRY(report_failure(&set->items[i], namespaces, err));
+    for (const struct ocv_executable *item = set->items; item < set->items + set->n; item++) {
+        size_t i;
+        json_t *ns = NULL, *one;
+        struct ocv_error joined = {0};
+        if (item->status == OCV_OK)
+            continue;
+        json_array_foreach(namespaces, i, one)
+        {
+            if (!ns && strcmp(ocv_json_text(one, "namespace"), item->name) == 0)
+                ns = one;
+        }
+        if (!ns) {
+            ns = json_pack("{s:s, s:{s:s, s:s}, s:s, s:s, s:[]}", "namespace", item->name,
+                           "provider", "name", item->name, "kind", "executable", "status", "failed",
+                           "error", item->error.message, "features");
+            if (!ns || json_array_append_new(namespaces, ns) < 0)
+                return ocv_error_nomem(err);
+            continue;
+        }
+        /* A program answered for the namespace that a failed program is named after, perhaps the
+         * one that it was to replace: that answer stands, and says what it lacks. */
+        const char *status = ocv_json_text(ns, "status");
+        const char *before = ocv_json_text(ns, "error");
+        ocv_error_set(&joined, OCV_ERR_IO, "%s%s%s", before ? before : "", before ? "; " : "",
+                      item->error.message);
+        const char *now = strcmp(status, "ok") == 0       ? "partial"
+                          : strcmp(status, "absent") == 0 ? "failed"
+                                                          : status;
+        if (json_object_set_new(ns, "status", json_string(now)) < 0 ||
+            json_object_set_new(ns, "error", json_string(joined.message)) < 0)
+            return ocv_error_nomem(err);
+    }
     return OCV_OK;
 }
 

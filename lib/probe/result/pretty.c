@@ -9,11 +9,6 @@
 #define LINE_MAX_COLUMNS 100
 #define INDENT 2
 
-static int append_text(struct ocv_buffer *out, const char *text, struct ocv_error *err)
-{
-    return ocv_buffer_append(out, text, strlen(text), err);
-}
-
 /* End of the line, with a comma unless it is the last one, and the indent of the next. */
 static int next_line(struct ocv_buffer *out, bool comma, size_t indent, struct ocv_error *err)
 {
@@ -30,12 +25,12 @@ int ocv_pretty_append(const json_t *json, size_t indent, struct ocv_buffer *out,
     bool object = json_is_object(json);
     if (!object && !json_is_array(json)) {
         ocv_auto_free char *text = json_dumps(json, JSON_ENCODE_ANY);
-        return text ? append_text(out, text, err) : ocv_error_nomem(err);
+        return text ? ocv_buffer_append(out, text, strlen(text), err) : ocv_error_nomem(err);
     }
     const char *key;
     json_t *value;
     size_t n = 0;
-    OCV_TRY(append_text(out, object ? "{" : "[", err));
+    OCV_TRY(ocv_buffer_append(out, object ? "{" : "[", 1, err));
     json_object_foreach((json_t *)json, key, value)
     {
         OCV_TRY(next_line(out, n++ > 0, indent + INDENT, err));
@@ -49,5 +44,5 @@ int ocv_pretty_append(const json_t *json, size_t indent, struct ocv_buffer *out,
         OCV_TRY(ocv_pretty_append(value, indent + INDENT, out, err));
     }
     OCV_TRY(next_line(out, false, indent, err));
-    return append_text(out, object ? "}" : "]", err);
+    return ocv_buffer_append(out, object ? "}" : "]", 1, err);
 }

@@ -118,23 +118,6 @@ static void scan_devices(const struct ocv_probe_host *host, struct machine *m)
         qsort(m->devices, m->n, sizeof(*m->devices), by_capability);
 }
 
-static int add_union(const struct machine *m, const char *force, struct ocv_result *result,
-                     struct ocv_error *err)
-{
-    if (force)
-        OCV_TRY(ocv_result_add(result, "device_ip", force, err));
-    for (size_t i = 0; i < m->usable; i++) {
-        const struct device *device = &m->devices[i];
-        if (device->npu)
-            OCV_TRY(ocv_gpu_add_once(result, "npu_arch", device->npu, err));
-        else if (device->gpu && !force)
-            OCV_TRY(ocv_gpu_add_once(result, "device_ip", device->gpu->ip, err));
-        if (device->gpu && device->gpu->base && !force)
-            OCV_TRY(ocv_gpu_add_once(result, "device_ip", device->gpu->base, err));
-    }
-    return OCV_OK;
-}
-
 /* Why a device serves no build. */
 static void reason_of(const struct device *device, char *out, size_t size)
 {
@@ -293,7 +276,18 @@ static int probe_intel(const struct ocv_probe_host *host, struct ocv_result *res
     if (i < m.n)
         ocv_gpu_driver_version(host, m.devices[i].pci->driver, result->driver,
                                sizeof(result->driver));
-    OCV_TRY(add_union(&m, force, result, err));
+    /* the namespace's lists are the union */
+    if (force)
+        OCV_TRY(ocv_result_add(result, "device_ip", force, err));
+    for (i = 0; i < m.usable; i++) {
+        const struct device *device = &m.devices[i];
+        if (device->npu)
+            OCV_TRY(ocv_gpu_add_once(result, "npu_arch", device->npu, err));
+        else if (device->gpu && !force)
+            OCV_TRY(ocv_gpu_add_once(result, "device_ip", device->gpu->ip, err));
+        if (device->gpu && device->gpu->base && !force)
+            OCV_TRY(ocv_gpu_add_once(result, "device_ip", device->gpu->base, err));
+    }
     /* a forced version counts for the machine, also where no GPU of it can */
     for (i = 0; i < m.n && (m.usable || !force); i++)
         OCV_TRY(add_device(host, &m.devices[i], force != NULL, result, err));

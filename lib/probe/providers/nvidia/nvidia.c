@@ -82,28 +82,6 @@ static int add_gpu(const struct ocv_nvidia_machine *m, const struct ocv_nvidia_g
                : OCV_OK;
 }
 
-static int add_features(const struct ocv_nvidia_machine *m, const struct forced *forced,
-                        struct ocv_result *result, struct ocv_error *err)
-{
-    /* what no driver runs must not be chosen: without a GPU that counts there are no features */
-    bool counts = m->n > 0 && !ocv_nvidia_barred(&m->gpus[0]);
-    unsigned branch = branch_of(m, forced);
-    if (forced->cuda)
-        OCV_TRY(ocv_nvidia_add_cuda(result, forced->version, err));
-    else if (counts && m->cuda.major && ocv_nvidia_driver_state(m) == OCV_NVIDIA_USABLE)
-        OCV_TRY(ocv_nvidia_add_cuda(result, m->cuda, err));
-    if (forced->sm)
-        OCV_TRY(ocv_nvidia_add_sm(result, NULL, forced->capability, false, err));
-    else if (counts && m->gpus[0].state == OCV_NVIDIA_USABLE)
-        OCV_TRY(ocv_nvidia_add_sm(result, NULL, m->gpus[0].sm, m->gpus[0].guess, err));
-    if (branch && (counts || forced->cuda))
-        OCV_TRY(ocv_nvidia_add_user_spaces(result, NULL, branch,
-                                           m->n > 0 && runs_newer(m, &m->gpus[0]), err));
-    for (size_t i = 0; i < m->n; i++)
-        OCV_TRY(add_gpu(m, &m->gpus[i], branch, result, err));
-    return OCV_OK;
-}
-
 static int probe_nvidia(const struct ocv_probe_host *host, struct ocv_result *result,
                         struct ocv_error *err)
 {
@@ -148,7 +126,23 @@ static int probe_nvidia(const struct ocv_probe_host *host, struct ocv_result *re
     for (size_t i = 0; i < m.n; i++)
         result->card = result->card || (gpus[i].state == OCV_NVIDIA_USABLE && !gpus[i].integrated);
     memcpy(result->driver, m.driver, sizeof(result->driver));
-    return add_features(&m, &forced, result, err);
+    /* what no driver runs must not be chosen: without a GPU that counts there are no features */
+    bool counts = m.n > 0 && !ocv_nvidia_barred(&gpus[0]);
+    unsigned branch = branch_of(&m, &forced);
+    if (forced.cuda)
+        OCV_TRY(ocv_nvidia_add_cuda(result, forced.version, err));
+    else if (counts && m.cuda.major && ocv_nvidia_driver_state(&m) == OCV_NVIDIA_USABLE)
+        OCV_TRY(ocv_nvidia_add_cuda(result, m.cuda, err));
+    if (forced.sm)
+        OCV_TRY(ocv_nvidia_add_sm(result, NULL, forced.capability, false, err));
+    else if (counts && gpus[0].state == OCV_NVIDIA_USABLE)
+        OCV_TRY(ocv_nvidia_add_sm(result, NULL, gpus[0].sm, gpus[0].guess, err));
+    if (branch && (counts || forced.cuda))
+        OCV_TRY(ocv_nvidia_add_user_spaces(result, NULL, branch,
+                                           m.n > 0 && runs_newer(&m, &gpus[0]), err));
+    for (size_t i = 0; i < m.n; i++)
+        OCV_TRY(add_gpu(&m, &gpus[i], branch, result, err));
+    return OCV_OK;
 }
 
 const struct provider ocv_provider_nvidia = {.name = "nvidia",

@@ -35,21 +35,6 @@ static bool copy_text(const json_t *object, const char *key, char *out, size_t s
     return true;
 }
 
-/* NVML writes 00000000:3B:00.0 and the kernel 0000:3b:00.0. */
-static void copy_address(const json_t *object, char *out, size_t size)
-{
-    char text[32], *colon;
-    out[0] = '\0';
-    if (!copy_text(object, "bus_id", text, sizeof(text)) || !(colon = strchr(text, ':')) ||
-        strspn(text, "0123456789abcdefABCDEF:.") != strlen(text) || strlen(colon) != 8)
-        return;
-    unsigned long domain = strtoul(text, NULL, 16);
-    for (char *c = colon; *c; c++)
-        *c = (char)tolower((unsigned char)*c);
-    if (domain <= UINT32_MAX)
-        snprintf(out, size, "%04lx%s", domain, colon);
-}
-
 static void read_failure(const json_t *errors, bool essential, struct ocv_nvml_failure *out)
 {
     /* many GPUs do not support these; that is not an error */
@@ -83,7 +68,16 @@ static void read_device(const json_t *object, struct ocv_nvml_device *out)
     json_int_t major = json_integer_value(json_array_get(capability, 0));
     json_int_t minor = json_integer_value(json_array_get(capability, 1));
     json_int_t memory = json_integer_value(json_object_get(object, "memory"));
-    copy_address(object, gpu->id, sizeof(gpu->id));
+    /* NVML writes 00000000:3B:00.0 and the kernel 0000:3b:00.0 */
+    char address[32], *colon;
+    if (copy_text(object, "bus_id", address, sizeof(address)) && (colon = strchr(address, ':')) &&
+        strspn(address, "0123456789abcdefABCDEF:.") == strlen(address) && strlen(colon) == 8) {
+        unsigned long domain = strtoul(address, NULL, 16);
+        for (char *c = colon; *c; c++)
+            *c = (char)tolower((unsigned char)*c);
+        if (domain <= UINT32_MAX)
+            snprintf(gpu->id, sizeof(gpu->id), "%04lx%s", domain, colon);
+    }
     copy_text(object, "name", gpu->name, sizeof(gpu->name));
     copy_text(object, "uuid", gpu->uuid, sizeof(gpu->uuid));
     copy_text(object, "virtualization", gpu->virtualization, sizeof(gpu->virtualization));

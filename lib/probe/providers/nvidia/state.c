@@ -32,29 +32,23 @@ enum ocv_nvidia_state ocv_nvidia_driver_state(const struct ocv_nvidia_machine *m
     return OCV_NVIDIA_USABLE;
 }
 
-/* A GPU that NVIDIA's library shows has the driver that it needs, and Tegra's own GPU is part of
- * the release. */
-static enum ocv_nvidia_state kind_state(const struct ocv_nvidia_machine *m,
-                                        const struct ocv_nvidia_gpu *gpu)
-{
-    unsigned first, last, driver = (unsigned)strtoul(m->driver, NULL, 10);
-    bool bound = gpu->driven && gpu->pci && gpu->pci->driver[0];
-    if (bound && gpu->guess)
-        return OCV_NVIDIA_USABLE; /* the driver is bound to it, so the guess is wrong */
-    if (gpu->shown || gpu->sm == 0 || driver == 0 || (m->tegra && gpu->integrated) ||
-        m->force_driver)
-        return OCV_NVIDIA_USABLE;
-    ocv_nvidia_branches(gpu->sm, &first, &last);
-    if (driver < first)
-        return OCV_NVIDIA_GPU_TOO_NEW;
-    return last && driver > last ? OCV_NVIDIA_GPU_TOO_OLD : OCV_NVIDIA_USABLE;
-}
-
 static enum ocv_nvidia_state state_of(const struct ocv_nvidia_machine *m,
                                       const struct ocv_nvidia_gpu *gpu)
 {
     bool driven = gpu->driven || gpu->shown;
-    enum ocv_nvidia_state driver = ocv_nvidia_driver_state(m), kind = kind_state(m, gpu);
+    enum ocv_nvidia_state driver = ocv_nvidia_driver_state(m), kind = OCV_NVIDIA_USABLE;
+    /* A GPU that NVIDIA's library shows has the driver that it needs, and Tegra's own GPU is part
+     * of the release. A driver that is bound to one shows that a guess is wrong. */
+    unsigned first, last, branch = (unsigned)strtoul(m->driver, NULL, 10);
+    bool bound = gpu->driven && gpu->pci && gpu->pci->driver[0];
+    if (!(bound && gpu->guess) && !gpu->shown && gpu->sm && branch &&
+        !(m->tegra && gpu->integrated) && !m->force_driver) {
+        ocv_nvidia_branches(gpu->sm, &first, &last);
+        if (branch < first)
+            kind = OCV_NVIDIA_GPU_TOO_NEW;
+        else if (last && branch > last)
+            kind = OCV_NVIDIA_GPU_TOO_OLD;
+    }
     if (m->force_code)
         return OCV_NVIDIA_USABLE;
     if (gpu->lost)

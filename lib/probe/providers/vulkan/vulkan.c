@@ -48,22 +48,6 @@ static void add_gpu(struct machine *m, const char *id, const char *node,
     device->index = m->n - 1;
 }
 
-static void scan_pci(const struct ocv_probe_host *host, struct machine *m)
-{
-    /* a server's driver may come without render nodes; recordings often leave them out */
-    bool nodes = host->live || ocv_sysroot_directory(host->root, "sys/class/drm");
-    char version[64] = "";
-    ocv_sysroot_line(host->root, "sys/module/nvidia/version", version, sizeof(version));
-    for (size_t i = 0; i < host->pci.n; i++) {
-        const struct ocv_pci_device *pci = &host->pci.devices[i];
-        char node[32] = "";
-        if (nodes && !ocv_gpu_node(host, pci->address, "drm", "renderD", node, sizeof(node)))
-            continue;
-        if (!ocv_pci_is_lost(host->root, pci->address))
-            add_gpu(m, pci->address, node, ocv_vulkan_of_pci(pci, version));
-    }
-}
-
 /* The value of KEY= in the lines of a uevent, empty if it is not there. */
 static void read_key(const char *text, const char *key, char out[TEXT_MAX])
 {
@@ -153,7 +137,18 @@ static int probe_vulkan(const struct ocv_probe_host *host, struct ocv_result *re
                         struct ocv_error *err)
 {
     struct machine m = {.n = 0};
-    scan_pci(host, &m);
+    /* a server's driver may come without render nodes; recordings often leave them out */
+    bool nodes = host->live || ocv_sysroot_directory(host->root, "sys/class/drm");
+    char driver[64] = "";
+    ocv_sysroot_line(host->root, "sys/module/nvidia/version", driver, sizeof(driver));
+    for (size_t i = 0; i < host->pci.n; i++) {
+        const struct ocv_pci_device *pci = &host->pci.devices[i];
+        char node[32] = "";
+        if (nodes && !ocv_gpu_node(host, pci->address, "drm", "renderD", node, sizeof(node)))
+            continue;
+        if (!ocv_pci_is_lost(host->root, pci->address))
+            add_gpu(&m, pci->address, node, ocv_vulkan_of_pci(pci, driver));
+    }
     scan_platform(host, &m);
     if (m.n == 0)
         return OCV_OK;
