@@ -61,19 +61,6 @@ static bool serves(const struct ocv_given_device *given, const char *ns)
            (strchr(given->id, '=') && owner_serves(given->id, ns));
 }
 
-/* A UUID or an address is one device's whatever its owner is called; a number only the owner's. */
-static bool is_device(const struct ocv_given_device *given, const struct ocv_namespace *ns,
-                      const struct ocv_device *device)
-{
-    char id[OCV_GIVEN_TEXT_MAX];
-    plain_id(given->id, id);
-    if (id[strspn(id, "0123456789")] && ocv_device_is(device, id))
-        return true;
-    const char *slash = strchr(given->owner, '/');
-    const char *number = serves(given, ns->name) ? index_of(id, slash ? slash + 1 : "") : NULL;
-    return number && ocv_device_is(device, number);
-}
-
 struct device_match {
     const struct ocv_given_devices *given;
     bool known[OCV_GIVEN_MAX]; /* by group: the profile has it */
@@ -91,9 +78,16 @@ static bool match_devices(struct device_match *f, const struct ocv_profile *prof
             for (size_t k = 0; k < f->given->n; k++) {
                 const struct ocv_given_device *given = &f->given->list[k];
                 char id[OCV_GIVEN_TEXT_MAX];
-                plain_id(given->id, id); /* "nvidia.com/gpu=all": every device of its owner */
-                bool all = strcmp(id, "all") == 0 && serves(given, ns->name);
-                if (!all && !is_device(given, ns, &ns->devices[d]))
+                plain_id(given->id, id);
+                bool ours = serves(given, ns->name);
+                /* "nvidia.com/gpu=all": every device of its owner */
+                bool all = ours && strcmp(id, "all") == 0;
+                /* a UUID or an address is one device's whatever its owner is called; a number only
+                 * the owner's */
+                const char *slash = strchr(given->owner, '/');
+                const char *number = ours ? index_of(id, slash ? slash + 1 : "") : NULL;
+                if (!all && !(id[strspn(id, "0123456789")] && ocv_device_is(&ns->devices[d], id)) &&
+                    !(number && ocv_device_is(&ns->devices[d], number)))
                     continue;
                 if (!all && f->known[given->group] && f->at[given->group] != place)
                     return false;
