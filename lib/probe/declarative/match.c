@@ -50,18 +50,6 @@ bool ocv_match_hex(const struct ocv_yaml *want, unsigned value, int digits)
     return !want || ocv_yaml_find(want, text) >= 0;
 }
 
-static bool class_fits(const struct ocv_yaml *want, uint32_t class_code)
-{
-    char text[16];
-    snprintf(text, sizeof(text), "%06x", class_code & 0xffffff);
-    if (!want || want->type == OCV_YAML_SCALAR)
-        return !want || strncmp(text, want->text, strlen(want->text)) == 0;
-    for (const struct ocv_yaml *c = want->first; c; c = c->next)
-        if (strncmp(text, c->text, strlen(c->text)) == 0)
-            return true;
-    return false;
-}
-
 /* Virtual functions: `skip` (default: a host's are shares of a device that counts already, a
  * guest's look like devices of their own), `count`, `replace` (they count, their device does not).
  */
@@ -83,16 +71,23 @@ const struct ocv_yaml *ocv_match_pci_rule(const struct ocv_matcher *m,
                                           const struct ocv_pci_device *device)
 {
     const struct ocv_yaml *rule = ocv_yaml_get(m->declaration->tree, "devices")->first;
+    char text[16];
+    snprintf(text, sizeof(text), "%06x", device->class_code & 0xffffff);
     for (; rule; rule = rule->next) {
         const struct ocv_yaml *want = ocv_yaml_get(rule, "pci");
         const struct ocv_yaml *driver = ocv_yaml_get(want, "driver");
+        /* a class may be its beginning alone */
+        const struct ocv_yaml *classes = ocv_yaml_get(want, "class"), *class = classes;
+        if (classes && classes->type != OCV_YAML_SCALAR)
+            class = classes->first;
+        while (class && strncmp(text, class->text, strlen(class->text)) != 0)
+            class = class == classes ? NULL : class->next;
         if (want && ocv_match_hex(ocv_yaml_get(want, "vendor"), device->vendor, 4) &&
             ocv_match_hex(ocv_yaml_get(want, "device"), device->device, 4) &&
             ocv_match_hex(ocv_yaml_get(want, "subsystem_vendor"), device->subsystem_vendor, 4) &&
             ocv_match_hex(ocv_yaml_get(want, "subsystem_device"), device->subsystem_device, 4) &&
             ocv_match_hex(ocv_yaml_get(want, "revision"), device->revision, 2) &&
-            class_fits(ocv_yaml_get(want, "class"), device->class_code) &&
-            (!driver || ocv_yaml_find(driver, device->driver) >= 0))
+            (!classes || class) && (!driver || ocv_yaml_find(driver, device->driver) >= 0))
             return rule;
     }
     return NULL;

@@ -96,14 +96,6 @@ bool ocv_gpu_node(const struct ocv_probe_host *host, const char *address, const 
     return found;
 }
 
-static bool begins_with(const char *text, const char *name)
-{
-    for (; *name; name++, text++)
-        if (*name == '#' ? *text < '0' || *text > '9' : *text != *name)
-            return false;
-    return true;
-}
-
 bool ocv_gpu_is_windows(const struct ocv_probe_host *host, const char *const *names, size_t n)
 {
     struct dirent *entry;
@@ -116,8 +108,14 @@ bool ocv_gpu_is_windows(const struct ocv_probe_host *host, const char *const *na
     if (!dir)
         return false;
     for (size_t i = 0; !found && i < PACKAGES_MAX && (entry = readdir(dir)); i++)
-        for (size_t k = 0; k < n && !found; k++)
-            found = begins_with(entry->d_name, names[k]);
+        for (size_t k = 0; k < n && !found; k++) {
+            const char *at = entry->d_name, *name = names[k]; /* # is a digit */
+            while (*name && (*name == '#' ? *at >= '0' && *at <= '9' : *at == *name)) {
+                at++;
+                name++;
+            }
+            found = !*name;
+        }
     closedir(dir);
     return found;
 }
