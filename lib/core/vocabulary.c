@@ -133,18 +133,18 @@ enum ocv_word ocv_vocabulary_check(const char *ns, const char *feature, const ch
         return offer_instead(
             OCV_WORD_NAMESPACE,
             ocv_nearest(ns, ocv_vocabulary_namespaces, COUNT(ocv_vocabulary_namespaces)), meant);
-    struct ocv_nearest nearest = {.wanted = feature};
     feature_ref found = NULL;
-    for (feature_ref f = ocv_vocabulary_features;
-         feature && !found && f < ocv_vocabulary_features + COUNT(ocv_vocabulary_features); f++) {
-        if (strcmp(f->ns, ns) != 0)
-            continue;
-        if (!strcmp(f->name, feature))
-            found = f;
-        ocv_nearest_offer(&nearest, f->name);
-    }
-    if (feature && !found)
+    for (size_t i = 0; feature && !found && i < COUNT(ocv_vocabulary_features); i++)
+        if (!strcmp(ocv_vocabulary_features[i].ns, ns) &&
+            !strcmp(ocv_vocabulary_features[i].name, feature))
+            found = &ocv_vocabulary_features[i];
+    if (feature && !found) {
+        struct ocv_nearest nearest = {.wanted = feature};
+        for (size_t i = 0; i < COUNT(ocv_vocabulary_features); i++)
+            if (!strcmp(ocv_vocabulary_features[i].ns, ns))
+                ocv_nearest_offer(&nearest, ocv_vocabulary_features[i].name);
         return offer_instead(OCV_WORD_FEATURE, ocv_nearest_meant(&nearest), meant);
+    }
     if (found && value && !has_value(found, value))
         return offer_instead(OCV_WORD_VALUE, meant_value(found, value, word), meant);
     return OCV_WORD_KNOWN;
