@@ -52,13 +52,11 @@ int ocv_layout_read_blob(const struct ocv_layout *layout, const char *digest,
     char name[OCV_LAYOUT_NAME_MAX];
     OCV_TRY(blob_name(digest, name, err));
     size_t before = out->len;
-    int status = ocv_file_read_at(layout->fd, layout->path, name, out, err);
-    if (status == OCV_OK) {
-        status = ocv_digest_check(digest, out->len > before ? out->data + before : "",
+    OCV_TRY(ocv_file_read_at(layout->fd, layout->path, name, out, err));
+    int status = ocv_digest_check(digest, out->len > before ? out->data + before : "",
                                   out->len - before, err);
-        if (status < 0)
-            ocv_error_prefix(err, "%s/%s", layout->path, name);
-    }
+    if (status < 0)
+        ocv_error_prefix(err, "%s/%s", layout->path, name);
     return status;
 }
 
