@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Images for `variantctl slim`, and a second reader of what it makes of them.
 
-    slim.py make DIR TAG COMPRESSION LIBRARY    an image of three layers in the layout DIR, with a wheel that has LIBRARY,
+    slim.py make DIR TAG COMPRESSION LIBRARY [ARCHITECTURE]
+                                                an image of three layers in the layout DIR, with a wheel that has LIBRARY,
                                                 an older copy of it below, hard links, attributes and a vendor's file
+    slim.py index DIR TAG DIGEST...             an index of images, with their platforms
     slim.py compare DIR FROM TO PATH...         the images of two digests: equal but for the files PATH, and wholly described
     slim.py cat DIR DIGEST PATH                 a file of an image"""
 import base64
@@ -55,7 +57,31 @@ def compress(data, how):
         subprocess.run(["zstd", "-q", "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
-def make(layout, tag, how, path):
+def tag_document(layout, tag, kind, document):
+    entry = {"mediaType": OCI + kind, **put(layout, json.dumps(document).encode()),
+             "annotations": {"org.opencontainers.image.ref.name": tag}}
+    listed = {"schemaVersion": 2, "manifests": []}
+    if os.path.exists(f"{layout}/index.json"):
+        with open(f"{layout}/index.json", encoding="utf-8") as file:
+            listed = json.load(file)
+    listed["manifests"].append(entry)
+    with open(f"{layout}/index.json", "w", encoding="utf-8") as file:
+        json.dump(listed, file)
+    with open(f"{layout}/oci-layout", "w", encoding="utf-8") as file:
+        file.write('{"imageLayoutVersion": "1.0.0"}')
+    print(entry["digest"])
+
+
+def index(layout, tag, *digests):
+    entries = []
+    for digest in digests:
+        _, config, _ = image(layout, digest)
+        entries.append({"mediaType": OCI + "manifest.v1+json", "digest": digest, "size": len(blob(layout, digest)),
+                        "platform": {"os": config["os"], "architecture": config["architecture"]}})
+    tag_document(layout, tag, "index.v1+json", {"schemaVersion": 2, "mediaType": OCI + "index.v1+json", "manifests": entries})
+
+
+def make(layout, tag, how, path, architecture="amd64"):
     with open(path, "rb") as file:
         library = file.read()
     record = row("gpu/lib/libgpu.so", library) + row("gpu/__init__.py", b"") + "gpu-1.0.dist-info/RECORD,,\n"
@@ -79,23 +105,12 @@ def make(layout, tag, how, path):
         kind = OCI + "layer.v1.tar" + ("" if how == "none" else "+" + how)
         described.append({"mediaType": kind, **put(layout, compress(out.getvalue(), how)),
                           "annotations": {"containerd.io/snapshot/stargz/toc.digest": "sha256:" + "0" * 64, "kept": "yes"}})
-    config = {"created": "2026-01-02T03:04:05Z", "architecture": "amd64", "os": "linux", "config": {"Cmd": ["/app/main.py"]},
+    config = {"created": "2026-01-02T03:04:05Z", "architecture": architecture, "os": "linux", "config": {"Cmd": ["/app/main.py"]},
               "rootfs": {"type": "layers", "diff_ids": diff_ids},
               "history": [{"created_by": f"layer {i}"} for i in range(len(layers))]}
     manifest = {"schemaVersion": 2, "mediaType": OCI + "manifest.v1+json",
                 "config": {"mediaType": OCI + "config.v1+json", **put(layout, json.dumps(config).encode())}, "layers": described}
-    entry = {"mediaType": OCI + "manifest.v1+json", **put(layout, json.dumps(manifest).encode()),
-             "annotations": {"org.opencontainers.image.ref.name": tag}}
-    index = {"schemaVersion": 2, "manifests": []}
-    if os.path.exists(f"{layout}/index.json"):
-        with open(f"{layout}/index.json", encoding="utf-8") as file:
-            index = json.load(file)
-    index["manifests"].append(entry)
-    with open(f"{layout}/index.json", "w", encoding="utf-8") as file:
-        json.dump(index, file)
-    with open(f"{layout}/oci-layout", "w", encoding="utf-8") as file:
-        file.write('{"imageLayoutVersion": "1.0.0"}')
-    print(entry["digest"])
+    tag_document(layout, tag, "manifest.v1+json", manifest)
 
 
 def unpacked(data):
@@ -175,4 +190,4 @@ def cat(layout, digest, path):
     sys.exit(f"{path}: not there")
 
 
-{"make": make, "compare": compare, "cat": cat}[sys.argv[1]](*sys.argv[2:])
+{"make": make, "index": index, "compare": compare, "cat": cat}[sys.argv[1]](*sys.argv[2:])

@@ -51,6 +51,11 @@ int referrers_read(const struct ocv_buffer *body, const char *what, json_t *out,
  *  descriptors. Without a referrers API they are added to the list under the fallback tag. */
 int note_referrers(struct place *to, const char *digest, const json_t *added,
                    struct ocv_error *err) OCV_WARN_UNUSED;
+/** Write a document as an artifact of that type whose subject is at the place, and register it.
+ * Equal documents give equal artifacts. `digest` receives the artifact's. */
+int attach_document(struct place *place, const struct ocv_descriptor *subject, const char *type,
+                    const struct ocv_buffer *document, char digest[OCV_DIGEST_MAX],
+                    struct ocv_error *err) OCV_WARN_UNUSED;
 /** The fallback tag, "sha256-<hex>": algorithm cut to 32 characters, the rest to 64. */
 void referrers_tag(const char *digest, char out[128]);
 

@@ -7,6 +7,7 @@
 #include "gen/content-rules.h"
 #include "gen/slim-vendors.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 
 #include <fnmatch.h>
 #include <ftw.h>
@@ -80,15 +81,6 @@ static int read_targets(struct slim *s, struct ocv_error *err)
     return OCV_OK;
 }
 
-/* Does a GPU run machine code of that architecture, and of which number is it? */
-static unsigned runs_real(const char *value, unsigned sm)
-{
-    char *end;
-    unsigned long number = strtoul(value, &end, 10);
-    bool own = *end == 'a';
-    return number <= sm && number / 10 == sm / 10 && (!own || number == sm) ? (unsigned)number : 0;
-}
-
 /* Machine code, whether or not all files have such: a file without any ran there no better before.
  */
 static bool is_code(const struct ocv_content_target *target)
@@ -133,7 +125,7 @@ static unsigned best_code(const struct ocv_content_derived *derived, unsigned sm
     unsigned best = 0;
     for (size_t i = 0; i < derived->n_targets; i++) {
         unsigned number =
-            is_code(&derived->targets[i]) ? runs_real(derived->targets[i].value, sm) : 0;
+            is_code(&derived->targets[i]) ? ocv_slim_runs(derived->targets[i].value, false, sm) : 0;
         best = number > best ? number : best;
     }
     return best;
@@ -148,7 +140,7 @@ static int describe_variant(const struct ocv_content_derived *derived,
     for (size_t t = 0; t < target->n; t++)
         for (size_t i = 0; i < derived->n_targets; i++)
             if (is_code(&derived->targets[i]) &&
-                runs_real(derived->targets[i].value, target->sm[t]) ==
+                ocv_slim_runs(derived->targets[i].value, false, target->sm[t]) ==
                     best_code(derived, target->sm[t]))
                 OCV_TRY(add_arch(out, derived->targets[i].value, err));
     for (size_t i = 0; i < derived->n_properties; i++)
@@ -159,8 +151,8 @@ static int describe_variant(const struct ocv_content_derived *derived,
 
 /* What `fat` is told to be for: what `derive` proposes, and the architectures of which a GPU would
  * else lose its own code to a slim variant of a lower one. */
-static int describe_fat(struct slim *s, const struct ocv_content_derived *derived,
-                        struct ocv_error *err)
+static int describe_fat(const struct slim *s, const struct ocv_content_derived *derived,
+                        struct ocv_properties **out, struct ocv_error *err)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
@@ -174,7 +166,7 @@ static int describe_fat(struct slim *s, const struct ocv_content_derived *derive
                     number > best_code(derived, s->targets[t].sm[k]))
                     OCV_TRY(add_arch(&text, derived->targets[i].value, err));
     }
-    return ocv_properties_parse(text.data, text.len, &s->fat, err);
+    return ocv_properties_parse(text.data ? text.data : "", text.len, out, err);
 }
 
 static bool is_vendors(const char *path)
@@ -196,20 +188,16 @@ static bool has_cuda_code(const struct ocv_content_file *file)
     return false;
 }
 
-static int compare_texts(const void *a, const void *b)
+static int compare_paths(const void *a, const void *b)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    return strcmp((*(const struct ocv_content_file *const *)a)->path,
+                  (*(const struct ocv_content_file *const *)b)->path);
 }
 
-static bool is_listed(const struct slim_list *list, const char *path)
-{
-    return list->n && bsearch(&path, list->paths, list->n, sizeof(*list->paths), compare_texts);
-}
-
-/* The files to cut of each layer: those that the image shows, in the topmost layer that has them.
- * The texts are those of `whole`. */
+/* The files to cut of each layer: those that the image shows, in the topmost layer that has them,
+ * with what `whole` says of them, which is sorted. */
 static int list_files(struct slim *s, const struct image *image, const struct manifest_doc *child,
-                      struct ocv_content_report *whole, struct slim_list *lists,
+                      const struct ocv_content_report *whole, struct slim_list *lists,
                       struct ocv_error *err)
 {
     static const int never = 0;
@@ -219,59 +207,104 @@ static int list_files(struct slim *s, const struct image *image, const struct ma
                                   .image = image,
                                   .stop = cli->interrupted ? cli->interrupted : &never,
                                   .parsing = &parsing};
+    ocv_auto_free const struct ocv_content_file **shown =
+        calloc(whole->n_files + 1, sizeof(*shown));
     ocv_auto_free bool *taken = calloc(whole->n_files + 1, sizeof(*taken));
-    int status = taken ? OCV_OK : ocv_error_nomem(err);
+    int status = taken && shown ? OCV_OK : ocv_error_nomem(err);
+    for (size_t i = 0; i < whole->n_files && status >= 0; i++)
+        shown[i] = &whole->files[i];
+    if (status >= 0)
+        qsort(shown, whole->n_files, sizeof(*shown), compare_paths);
     for (size_t i = ocv_manifest_layer_count(child->manifest); i-- > 0 && status >= 0;) {
         ocv_auto_content_report struct ocv_content_report report = {0};
-        struct slim_list all = {0};
         status = layer_read(&reader, ocv_manifest_layer(child->manifest, i), &report, err);
-        all.paths = calloc(report.n_files + 1, sizeof(*all.paths));
-        lists[i].paths = calloc(whole->n_files + 1, sizeof(*lists[i].paths));
-        if (status >= 0 && (!all.paths || !lists[i].paths))
+        lists[i].files = calloc(report.n_files + 1, sizeof(*lists[i].files));
+        lists[i].bytes = report.bytes;
+        if (status >= 0 && !lists[i].files)
             status = ocv_error_nomem(err);
-        for (size_t k = 0; k < report.n_files && status >= 0; k++)
-            all.paths[all.n++] = report.files[k].path;
-        if (status >= 0)
-            qsort(all.paths, all.n, sizeof(*all.paths), compare_texts);
-        for (size_t k = 0; k < whole->n_files && status >= 0; k++) {
-            const char *path = whole->files[k].path;
-            if (taken[k] || !is_listed(&all, path))
+        for (size_t k = 0; k < report.n_files && status >= 0; k++) {
+            const struct ocv_content_file *key = &report.files[k];
+            const struct ocv_content_file **found =
+                bsearch(&key, shown, whole->n_files, sizeof(*shown), compare_paths);
+            if (!found || taken[found - shown])
                 continue;
-            taken[k] = true;
-            if (!has_cuda_code(&whole->files[k]))
+            taken[found - shown] = true;
+            if (!has_cuda_code(*found))
                 continue;
-            if (s->vendor_files || !is_vendors(path)) {
-                lists[i].paths[lists[i].n++] = path;
+            if (s->vendor_files || !is_vendors((*found)->path)) {
+                lists[i].files[lists[i].n++] = *found;
                 continue;
             }
             s->n_vendors++;
-            s->vendors_bytes += whole->files[k].size;
+            s->vendors_bytes += (*found)->size;
         }
         if (status >= 0)
-            qsort(lists[i].paths, lists[i].n, sizeof(*lists[i].paths), compare_texts);
-        free(all.paths);
+            qsort(lists[i].files, lists[i].n, sizeof(*lists[i].files), compare_paths);
     }
     ocv_registry_free(reader.registry);
     return status;
 }
 
-static int add_variant(struct slim *s, struct slim_variant **out, struct ocv_error *err)
+/* A label that no entry has with other properties: that of another platform gets its architecture.
+ */
+static void choose_label(const struct slim *s, const char *wanted, const char *architecture,
+                         const struct ocv_properties *properties, char *out, size_t size)
 {
-    *out = ocv_array_grow(&s->variants, s->n_variants);
-    if (!*out)
-        return ocv_error_nomem(err);
-    s->n_variants++;
-    return OCV_OK;
+    snprintf(out, size, "%s", wanted);
+    for (size_t i = 0; i < s->n_variants + s->n_originals; i++) {
+        bool variant = i < s->n_variants;
+        const char *label = variant ? s->variants[i].label : s->originals[i - s->n_variants].label;
+        const struct ocv_properties *set =
+            variant ? s->variants[i].properties : s->originals[i - s->n_variants].properties;
+        ocv_auto_buffer a, b;
+        ocv_buffer_init(&a, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+        ocv_buffer_init(&b, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+        if (set && !strcmp(label, wanted) && ocv_properties_format(set, &a, NULL) >= 0 &&
+            ocv_properties_format(properties, &b, NULL) >= 0 &&
+            (a.len != b.len || memcmp(a.data, b.data, a.len) != 0))
+            snprintf(out, size, "%s.%s", wanted, architecture);
+    }
 }
 
-/* An image of FROM: a variant for each target, in the stage, and their items of the index. */
+static int add_variant(struct slim *s, const struct image *image, const struct manifest_doc *child,
+                       const struct ocv_buffer *config, const struct ocv_content *content,
+                       const struct slim_list *lists, const struct ocv_slim_target *target,
+                       const char *architecture, struct ocv_error *err)
+{
+    char label[OCV_SLIM_LABEL_MAX];
+    ocv_auto_buffer text;
+    ocv_auto(ocv_properties) properties = NULL;
+    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    OCV_TRY(describe_variant(&content->derived, target, &text, err));
+    OCV_TRY(ocv_properties_parse(text.data ? text.data : "", text.len, &properties, err));
+    struct slim_variant *variant = ocv_array_grow(&s->variants, s->n_variants);
+    if (!variant)
+        return ocv_error_nomem(err);
+    choose_label(s, ocv_slim_target_label(target, label, sizeof(label)), architecture, properties,
+                 variant->label, sizeof(variant->label));
+    s->n_variants++;
+    snprintf(variant->tag, sizeof(variant->tag), "%s.%s", label, architecture);
+    variant->target = *target;
+    variant->properties = ocv_steal(&properties);
+    variant->n_layers = ocv_manifest_layer_count(child->manifest);
+    variant->layers = calloc(variant->n_layers + 1, sizeof(*variant->layers));
+    if (!variant->layers)
+        return ocv_error_nomem(err);
+    OCV_TRY(slim_image_make(s, image, child, config, lists, variant, err));
+    return s->stage ? ocv_layout_tag(s->stage, variant->tag, NULL, &variant->descriptor, NULL, err)
+                    : OCV_OK;
+}
+
+/* An image of FROM: a variant for each target that it has code for. `platform`: empty where FROM is
+ * no index. */
 static int slim_image(struct slim *s, const struct image *image, const struct ocv_descriptor *d,
-                      struct ocv_error *err)
+                      const char *platform, const char *architecture, struct ocv_error *err)
 {
     struct build *b = &s->build;
     ocv_auto_child child = {0};
     ocv_auto_buffer config;
     struct ocv_content content = {0};
+    size_t before = s->n_variants;
     ocv_buffer_init(&config, OCV_MANIFEST_MAX);
     OCV_TRY(child_read(b->cli, image, d, &child, err));
     OCV_TRY(child_config(b->cli, image, &child, &config, err));
@@ -282,38 +315,59 @@ static int slim_image(struct slim *s, const struct image *image, const struct oc
     if (status >= 0)
         status = list_files(s, image, &child, &content.report, lists, err);
     for (size_t t = 0; t < s->n_targets && status >= 0; t++) {
-        struct slim_variant *variant;
-        ocv_auto_buffer text;
-        ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-        for (size_t k = 0; k < s->targets[t].n && status >= 0; k++) {
-            if (best_code(&content.derived, s->targets[t].sm[k]))
-                continue;
-            status = ocv_error_set(err, OCV_ERR_DATA, "%s has no machine code for sm_%u",
-                                   image->text, s->targets[t].sm[k]);
-            ocv_error_hint(err, "'variantctl derive %s' says what it has", image->text);
-        }
-        if (status >= 0)
-            status = describe_variant(&content.derived, &s->targets[t], &text, err);
-        if (status >= 0)
-            status = add_variant(s, &variant, err);
-        if (status < 0)
-            break;
-        variant->target = s->targets[t];
-        ocv_slim_target_label(&s->targets[t], variant->label, sizeof(variant->label));
-        variant->n_layers = n;
-        variant->layers = calloc(n + 1, sizeof(*variant->layers));
-        status = variant->layers
-                     ? ocv_properties_parse(text.data, text.len, &variant->properties, err)
-                     : ocv_error_nomem(err);
-        if (status >= 0)
-            status = slim_image_make(s, image, &child, &config, lists, variant, err);
+        bool has_all = true;
+        for (size_t k = 0; k < s->targets[t].n; k++)
+            has_all = has_all && best_code(&content.derived, s->targets[t].sm[k]);
+        s->found[t] = s->found[t] || has_all;
+        if (has_all)
+            status = add_variant(s, image, &child, &config, &content, lists, &s->targets[t],
+                                 architecture, err);
     }
-    if (status >= 0)
-        status = describe_fat(s, &content.derived, err);
+    struct slim_original *original = NULL;
+    if (status >= 0 && s->n_variants > before) {
+        original = ocv_array_grow(&s->originals, s->n_originals);
+        status = original ? describe_fat(s, &content.derived, &original->properties, err)
+                          : ocv_error_nomem(err);
+    }
+    if (original && status >= 0) {
+        snprintf(original->platform, sizeof(original->platform), "%s", platform);
+        choose_label(s, SLIM_FAT, architecture, original->properties, original->label,
+                     sizeof(original->label));
+        s->n_originals++;
+    }
     for (size_t i = 0; lists && i < n; i++)
-        free(lists[i].paths);
+        free(lists[i].files);
     ocv_content_free(&content);
     return status;
+}
+
+/* All images of FROM. Each target has to be found in one of them. */
+static int slim_images(struct slim *s, const struct image *image, struct ocv_error *err)
+{
+    size_t n = image->kind == OCV_DOCUMENT_INDEX ? ocv_index_count(image->index) : 0;
+    if (!n)
+        OCV_TRY(slim_image(s, image, &image->top, "", "", err));
+    for (size_t i = 0; i < n; i++) {
+        const struct ocv_entry *entry = ocv_index_entry(image->index, i);
+        struct ocv_descriptor descriptor;
+        char platform[128];
+        if (entry->code != OCV_REJECT_NONE || !entry->has_platform)
+            continue;
+        OCV_TRY(child_descriptor(entry, &descriptor, err));
+        ocv_platform_format(&entry->platform, platform, sizeof(platform));
+        OCV_TRY(slim_image(s, image, &descriptor, platform,
+                           entry->platform.architecture ? entry->platform.architecture : "", err));
+    }
+    for (size_t t = 0; t < s->n_targets; t++) {
+        char text[OCV_SLIM_LABEL_MAX];
+        if (s->found[t])
+            continue;
+        ocv_error_set(err, OCV_ERR_DATA, "%s has no machine code for %s", image->text,
+                      ocv_slim_target_format(&s->targets[t], text, sizeof(text)));
+        ocv_error_hint(err, "'variantctl derive %s' says what it has", image->text);
+        return OCV_ERR_DATA;
+    }
+    return OCV_OK;
 }
 
 /* The stage of this image and these targets: what an interrupted run has left is used. */
@@ -347,27 +401,39 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
     return remove(path);
 }
 
-/* Items of the index: FROM twice, then each variant, of the stage. */
+static int copy_properties(const struct ocv_properties *set, struct ocv_properties **out,
+                           struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    OCV_TRY(ocv_properties_format(set, &text, err));
+    return ocv_properties_parse(text.data ? text.data : "", text.len, out, err);
+}
+
+/* Items of the index: FROM as it is, its images with properties, and the variants in the stage. */
 static int add_items(struct slim *s, const struct image *image, struct ocv_error *err)
 {
     struct build *b = &s->build;
-    char from[1024], text[4200];
+    char from[1024], text[4400];
     snprintf(from, sizeof(from), "%s", image->text);
     if (image->reference && !image->reference->digest)
         snprintf(from, sizeof(from), "%s/%s@%s", image->reference->host,
                  image->reference->repository, image->top.digest);
     OCV_TRY(build_item(b, "null", from, NULL, NULL, err));
-    OCV_TRY(build_item(b, SLIM_FAT, from, ocv_steal(&s->fat), NULL, err));
+    for (size_t i = 0; i < s->n_originals; i++) {
+        const struct slim_original *o = &s->originals[i];
+        struct ocv_properties *set = NULL;
+        OCV_TRY(copy_properties(o->properties, &set, err));
+        OCV_TRY(build_item(b, o->label, from, set, NULL, err));
+        if (o->platform[0])
+            OCV_TRY(build_item_platform(b, o->platform, err));
+    }
     for (size_t i = 0; i < s->n_variants; i++) {
-        struct slim_variant *v = &s->variants[i];
-        ocv_auto(ocv_properties) set = NULL;
-        ocv_auto_buffer list;
-        ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-        OCV_TRY(ocv_layout_tag(s->stage, v->label, NULL, &v->descriptor, NULL, err));
-        OCV_TRY(ocv_properties_format(v->properties, &list, err));
-        OCV_TRY(ocv_properties_parse(list.data, list.len, &set, err));
-        snprintf(text, sizeof(text), "oci:%s:%s", s->stage_dir, v->label);
-        OCV_TRY(build_item(b, v->label, text, ocv_steal(&set), NULL, err));
+        const struct slim_variant *v = &s->variants[i];
+        struct ocv_properties *set = NULL;
+        OCV_TRY(copy_properties(v->properties, &set, err));
+        snprintf(text, sizeof(text), "oci:%s:%s", s->stage_dir, v->tag);
+        OCV_TRY(build_item(b, v->label, text, set, NULL, err));
     }
     return OCV_OK;
 }
@@ -395,6 +461,35 @@ static int rank_variants(struct build *b, struct ocv_error *err)
     return OCV_OK;
 }
 
+/* What was removed, beside each variant. */
+static int attach_reports(struct slim *s, struct ocv_error *err)
+{
+    for (size_t i = 0; i < s->n_variants; i++) {
+        ocv_auto_buffer text;
+        char digest[OCV_DIGEST_MAX];
+        ocv_buffer_init(&text, SLIM_REPORT_MAX);
+        ocv_auto_json *report = slim_variant_json(&s->variants[i]);
+        OCV_TRY(report ? ocv_json_append(report, JSON_COMPACT, &text, err) : ocv_error_nomem(err));
+        OCV_TRY(attach_document(&s->build.to, &s->variants[i].descriptor, SLIM_MEDIA_TYPE, &text,
+                                digest, err));
+    }
+    return OCV_OK;
+}
+
+static int print_estimate(struct slim *s, struct ocv_error *err)
+{
+    if (!s->build.options.json)
+        return slim_table_print(s, err);
+    ocv_auto_json *variants = json_array();
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, SLIM_REPORT_MAX);
+    for (size_t i = 0; i < s->n_variants; i++)
+        json_array_append_new(variants, slim_variant_json(&s->variants[i]));
+    OCV_TRY(ocv_json_append(variants, JSON_INDENT(2), &text, err));
+    OCV_TRY(ocv_buffer_append(&text, "\n", 1, err));
+    return cli_print(text.data, text.len, err);
+}
+
 static int run_slim(struct slim *s, const char *from, struct ocv_error *err)
 {
     struct build *b = &s->build;
@@ -417,11 +512,12 @@ static int run_slim(struct slim *s, const char *from, struct ocv_error *err)
         ocv_error_hint(err, "name one build of it: REPO@DIGEST, see 'variantctl index show'");
         return OCV_ERR_UNSUPPORTED;
     }
-    if (image.kind == OCV_DOCUMENT_INDEX)
-        return ocv_error_set(err, OCV_ERR_UNSUPPORTED,
-                             "%s is an index of several platforms, which is not slimmed yet", from);
-    OCV_TRY(open_stage(s, &image, err));
-    OCV_TRY(slim_image(s, &image, &image.top, err));
+    OCV_TRY(progress_new(write_progress(b->cli, &b->options), stderr, NULL, &s->progress, err));
+    if (!b->options.dry_run)
+        OCV_TRY(open_stage(s, &image, err));
+    OCV_TRY(slim_images(s, &image, err));
+    if (b->options.dry_run)
+        return print_estimate(s, err);
     if (!b->options.quiet && !b->options.json)
         OCV_TRY(slim_table_print(s, err));
     b->derive = true;
@@ -429,7 +525,8 @@ static int run_slim(struct slim *s, const char *from, struct ocv_error *err)
     OCV_TRY(build_read(b, err));
     OCV_TRY(rank_variants(b, err));
     OCV_TRY(build_finish(b, err));
-    s->keeps_stage = b->options.dry_run && s->keeps_stage;
+    OCV_TRY(attach_reports(s, err));
+    s->keeps_stage = false;
     return OCV_OK;
 }
 
@@ -442,7 +539,10 @@ static void slim_free(struct slim *s)
         ocv_properties_free(s->variants[i].properties);
     }
     free(s->variants);
-    ocv_properties_free(s->fat);
+    for (size_t i = 0; i < s->n_originals; i++)
+        ocv_properties_free(s->originals[i].properties);
+    free(s->originals);
+    progress_free(s->progress);
     ocv_layout_free(s->stage);
     build_free(&s->build);
     if (s->stage_dir[0] && !s->keeps_stage)

@@ -137,10 +137,6 @@ static int make_manifest(struct slim *slim, const struct image *from,
     for (size_t i = 0; i < variant->n_layers; i++) {
         json_t *layer = json_array_get(layers, i);
         set_oci_type(layer);
-        variant->before += ocv_manifest_layer(child->manifest, i)->size;
-        variant->after += variant->layers[i].rewritten
-                              ? variant->layers[i].descriptor.size
-                              : ocv_manifest_layer(child->manifest, i)->size;
         if (!variant->layers[i].rewritten)
             continue;
         set_descriptor(layer, &variant->layers[i].descriptor);
@@ -157,6 +153,12 @@ static int make_manifest(struct slim *slim, const struct image *from,
     return store(slim, root, OCV_MEDIA_TYPE_MANIFEST, &variant->descriptor, err);
 }
 
+static void draw_progress(void *data, int64_t done)
+{
+    (void)done;
+    progress_tick(data);
+}
+
 int slim_image_make(struct slim *slim, const struct image *from, const struct manifest_doc *child,
                     const struct ocv_buffer *config, const struct slim_list *lists,
                     struct slim_variant *variant, struct ocv_error *err)
@@ -167,14 +169,33 @@ int slim_image_make(struct slim *slim, const struct image *from, const struct ma
     struct layer_reader reader = {.cli = cli,
                                   .image = from,
                                   .stop = cli->interrupted ? cli->interrupted : &never,
-                                  .parsing = &parsing};
+                                  .parsing = &parsing,
+                                  .progress = draw_progress,
+                                  .data = slim->progress};
     struct ocv_descriptor new_config;
     int status = OCV_OK;
-    for (size_t i = 0; i < variant->n_layers && status >= 0; i++)
-        status = slim_layer_make(slim, &reader, ocv_manifest_layer(child->manifest, i), &lists[i],
-                                 &variant->target, &variant->layers[i], err);
+    bool dry = slim->build.options.dry_run;
+    memcpy(variant->base, child->descriptor.digest, sizeof(variant->base));
+    for (size_t i = 0; i < variant->n_layers && status >= 0; i++) {
+        const struct ocv_descriptor *layer = ocv_manifest_layer(child->manifest, i);
+        char size[FORMAT_NUMBER_MAX];
+        if (!dry && lists[i].n)
+            progress_status(slim->progress, "slimming", from->text, "%s: layer %zu of %zu, %s",
+                            variant->label, i + 1, variant->n_layers,
+                            format_bytes(layer->size, size));
+        status = dry ? slim_layer_estimate(slim, layer, &lists[i], &variant->target,
+                                           &variant->layers[i], err)
+                     : slim_layer_make(slim, &reader, layer, &lists[i], &variant->target,
+                                       &variant->layers[i], err);
+        variant->before += layer->size;
+        variant->after +=
+            variant->layers[i].rewritten ? variant->layers[i].descriptor.size : layer->size;
+    }
+    progress_status_end(slim->progress);
     ocv_registry_free(reader.registry);
     OCV_TRY(status);
+    if (dry)
+        return OCV_OK;
     OCV_TRY(make_config(slim, config, variant, &new_config, err));
     return make_manifest(slim, from, child, &new_config, variant, err);
 }

@@ -42,13 +42,6 @@ static const char *compression_of(const struct slim *slim, const struct ocv_desc
                : "";
 }
 
-static void target_text(const struct ocv_slim_target *target, char *out, size_t size)
-{
-    size_t at = 0;
-    for (size_t i = 0; i < target->n && at < size; i++)
-        at += (size_t)snprintf(out + at, size - at, "%ssm_%u", i ? "+" : "", target->sm[i]);
-}
-
 /* What the result depends on, as a digest: the name under which it is remembered. */
 static int result_key(const struct slim *slim, const struct ocv_descriptor *layer,
                       const struct slim_list *list, const struct ocv_slim_target *target,
@@ -57,11 +50,12 @@ static int result_key(const struct slim *slim, const struct ocv_descriptor *laye
     ocv_auto_buffer text;
     char name[256];
     ocv_buffer_init(&text, RESULT_MAX);
-    target_text(target, name, sizeof(name));
+    ocv_slim_target_format(target, name, sizeof(name));
     OCV_TRY(ocv_buffer_printf(&text, err, VERSION " %s %s %s%s", layer->digest, name,
                               compression_of(slim, layer), slim->keep_ptx ? " ptx" : ""));
     for (size_t i = 0; i < list->n; i++)
-        OCV_TRY(ocv_buffer_append(&text, list->paths[i], strlen(list->paths[i]) + 1, err));
+        OCV_TRY(
+            ocv_buffer_append(&text, list->files[i]->path, strlen(list->files[i]->path) + 1, err));
     return ocv_digest_bytes(text.data, text.len, key, err);
 }
 
@@ -163,11 +157,11 @@ static bool send_list(struct scanner *scanner, const struct slim_list *list)
     char head[32];
     size_t bytes = 0;
     for (size_t i = 0; i < list->n; i++)
-        bytes += strlen(list->paths[i]) + 1;
+        bytes += strlen(list->files[i]->path) + 1;
     int n = snprintf(head, sizeof(head), "%zu\n", bytes);
     bool sent = scanner_write(scanner, head, (size_t)n);
     for (size_t i = 0; i < list->n && sent; i++)
-        sent = scanner_write(scanner, list->paths[i], strlen(list->paths[i]) + 1);
+        sent = scanner_write(scanner, list->files[i]->path, strlen(list->files[i]->path) + 1);
     return sent;
 }
 
@@ -221,7 +215,7 @@ static int start_work(struct slim *slim, struct work *w, const struct ocv_descri
 {
     char name[256];
     const char *method = compression_of(slim, layer);
-    target_text(target, name, sizeof(name));
+    ocv_slim_target_format(target, name, sizeof(name));
     int n = snprintf(w->path, sizeof(w->path), "%s/layer.XXXXXX", slim->stage_dir);
     if (n < 0 || (size_t)n >= sizeof(w->path) || (w->file = mkostemp(w->path, O_CLOEXEC)) < 0) {
         w->path[0] = '\0';
@@ -326,6 +320,56 @@ static int cut_layer(struct slim *slim, struct layer_reader *reader,
     memcpy(out->descriptor.digest, collector.digest, OCV_DIGEST_MAX);
     out->descriptor.size = collector.size;
     return store_blob(slim, &w, collector.digest, err);
+}
+
+/* Of a file the best machine code for each target stays, and PTX where there is none. */
+static int64_t estimate_file(const struct ocv_content_file *file,
+                             const struct ocv_slim_target *target)
+{
+    int64_t after = file->size;
+    unsigned code[OCV_SLIM_TARGETS_MAX] = {0}, ptx[OCV_SLIM_TARGETS_MAX] = {0};
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < file->facts.n; i++) {
+            const struct ocv_content_finding *it = &file->facts.list[i];
+            bool is_code = it->fact == OCV_CONTENT_CUDA_CODE;
+            bool stays = false;
+            if (!is_code && it->fact != OCV_CONTENT_CUDA_PTX)
+                continue;
+            for (size_t t = 0; t < target->n; t++) {
+                unsigned sm = ocv_slim_runs(it->value, !is_code, target->sm[t]);
+                unsigned *best = is_code ? &code[t] : &ptx[t];
+                *best = !pass && sm > *best ? sm : *best;
+                stays = stays || (sm && sm == *best && (is_code || !code[t] || target->keep_ptx));
+            }
+            if (pass && !stays)
+                after -= it->bytes < after ? it->bytes : after;
+        }
+    return after;
+}
+
+int slim_layer_estimate(const struct slim *slim, const struct ocv_descriptor *layer,
+                        const struct slim_list *list, const struct ocv_slim_target *target,
+                        struct slim_layer *out, struct ocv_error *err)
+{
+    int64_t gone = 0;
+    (void)slim;
+    *out = (struct slim_layer){.descriptor = *layer, .files = json_array()};
+    for (size_t i = 0; i < list->n; i++) {
+        const struct ocv_content_file *file = list->files[i];
+        int64_t after = estimate_file(file, target);
+        bool same = after == file->size;
+        json_array_append_new(
+            out->files, json_pack("{s:s, s:s, s:I, s:I}", "path", file->path, "outcome",
+                                  ocv_slim_outcome_name(same ? OCV_SLIM_NOTHING : OCV_SLIM_CUT),
+                                  "before", (json_int_t)file->size, "after", (json_int_t)after));
+        gone += file->size - after;
+        out->rewritten = out->rewritten || !same;
+    }
+    /* as much of what is pulled as of what is unpacked */
+    if (out->rewritten && list->bytes > 0)
+        out->descriptor.size -=
+            (int64_t)((double)layer->size * ((double)gone / (double)list->bytes));
+    return out->files ? OCV_OK : ocv_error_nomem(err);
 }
 
 int slim_layer_make(struct slim *slim, struct layer_reader *reader,

@@ -22,7 +22,22 @@ static int compare_files(const void *a, const void *b)
     return p != q ? (p < q) - (p > q) : strcmp(ocv_json_text(x, "path"), ocv_json_text(y, "path"));
 }
 
-static int print_variant(const struct slim_variant *v, struct ocv_buffer *out,
+json_t *slim_variant_json(const struct slim_variant *v)
+{
+    char number[16];
+    json_t *targets = json_array(), *files = json_array();
+    for (size_t i = 0; i < v->target.n; i++) {
+        snprintf(number, sizeof(number), "sm_%u", v->target.sm[i]);
+        json_array_append_new(targets, json_string(number));
+    }
+    for (size_t i = 0; i < v->n_layers; i++)
+        json_array_extend(files, v->layers[i].files);
+    return json_pack("{s:s, s:s, s:o, s:s, s:I, s:I, s:o}", "schema", "dev.ocivariant.slim/v1",
+                     "label", v->label, "targets", targets, "base", v->base, "bytesBefore",
+                     (json_int_t)v->before, "bytesAfter", (json_int_t)v->after, "files", files);
+}
+
+static int print_variant(const struct slim_variant *v, bool dry, struct ocv_buffer *out,
                          struct ocv_error *err)
 {
     char a[FORMAT_NUMBER_MAX], b[FORMAT_NUMBER_MAX], c[FORMAT_NUMBER_MAX], d[FORMAT_NUMBER_MAX];
@@ -41,10 +56,10 @@ static int print_variant(const struct slim_variant *v, struct ocv_buffer *out,
             after += number(files[n++], "after");
         }
     qsort(files, n, sizeof(*files), compare_files);
-    OCV_TRY(ocv_buffer_printf(out, err,
-                              "%s: pull %s instead of %s; its libraries %s instead of %s\n",
-                              v->label, format_bytes(v->after, a), format_bytes(v->before, b),
-                              format_bytes(after, c), format_bytes(before, d)));
+    OCV_TRY(ocv_buffer_printf(
+        out, err, "%s: pull %s%s instead of %s; its libraries %s instead of %s\n", v->label,
+        dry ? "about " : "", format_bytes(v->after, a), format_bytes(v->before, b),
+        format_bytes(after, c), format_bytes(before, d)));
     for (size_t i = 0; i < n; i++) {
         const char *why = ocv_json_text(files[i], "why"),
                    *outcome = ocv_json_text(files[i], "outcome");
@@ -74,7 +89,7 @@ int slim_table_print(const struct slim *slim, struct ocv_error *err)
     ocv_auto_buffer out;
     ocv_buffer_init(&out, TABLE_MAX);
     for (size_t i = 0; i < slim->n_variants; i++)
-        OCV_TRY(print_variant(&slim->variants[i], &out, err));
+        OCV_TRY(print_variant(&slim->variants[i], slim->build.options.dry_run, &out, err));
     if (slim->n_vendors) {
         char bytes[FORMAT_NUMBER_MAX];
         OCV_TRY(ocv_buffer_printf(&out, err,

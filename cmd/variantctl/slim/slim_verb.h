@@ -12,6 +12,8 @@
 
 #define SLIM_VARIANTS_MAX 64u
 #define SLIM_FAT "fat" /* the label of the original, with properties */
+#define SLIM_MEDIA_TYPE "application/vnd.dev.ocivariant.slim.v1+json"
+#define SLIM_REPORT_MAX ((size_t)64 << 20)
 #define SLIM_ORDER BUILD_PRIORITY " :: order :: slim"
 
 /** What becomes of a layer for a target. */
@@ -26,12 +28,20 @@ struct slim_layer {
 struct slim_variant {
     struct ocv_slim_target target;
     char label[OCV_SLIM_LABEL_MAX];
-    const char *platform;              /**< "linux/amd64" */
-    struct ocv_properties *properties; /**< of its devices */
-    struct slim_layer *layers;         /**< as many as the image has */
+    char tag[OCV_SLIM_LABEL_MAX + 64]; /**< of it in the stage */
+    char base[OCV_DIGEST_MAX];         /**< what it is made of */
+    struct ocv_properties *properties;
+    struct slim_layer *layers; /**< as many as the image has */
     size_t n_layers;
     struct ocv_descriptor descriptor; /**< of its manifest in the stage */
-    int64_t before, after;            /**< bytes that are pulled */
+    int64_t before, after;            /**< bytes that are pulled; with --dry-run estimated */
+};
+
+/** An image of FROM that has variants: its entry with properties. */
+struct slim_original {
+    char label[64];
+    char platform[128]; /**< empty: FROM is no index */
+    struct ocv_properties *properties;
 };
 
 struct slim {
@@ -39,22 +49,25 @@ struct slim {
     const char *wanted, *to, *compression;
     bool keep_ptx, vendor_files;
     struct ocv_slim_target targets[SLIM_VARIANTS_MAX];
+    bool found[SLIM_VARIANTS_MAX]; /**< an image of FROM has code for it */
     size_t n_targets;
     struct slim_variant *variants;
     size_t n_variants;
-    struct ocv_properties *fat; /**< of the original */
-    size_t n_vendors;           /**< files that may not be changed */
-    int64_t vendors_bytes;
+    struct slim_original *originals;
+    size_t n_originals;
+    size_t n_vendors;      /**< files that may not be changed */
+    int64_t vendors_bytes; /**< of these */
     char stage_dir[4096];
     bool keeps_stage; /**< what is in it is needed when the command is run again */
     struct ocv_layout *stage;
     struct progress *progress;
 };
 
-/** Files of a layer, and what each has been read to be. */
+/** Files of a layer that are to be cut. */
 struct slim_list {
-    const char **paths; /**< sorted; borrowed from reports */
+    const struct ocv_content_file **files; /**< sorted by path; borrowed from a report */
     size_t n;
+    int64_t bytes; /**< of all files of the layer */
 };
 
 /** Make the layer for a target, or find it: in the stage, at the target, or as one that is not
@@ -63,14 +76,21 @@ int slim_layer_make(struct slim *slim, struct layer_reader *reader,
                     const struct ocv_descriptor *layer, const struct slim_list *list,
                     const struct ocv_slim_target *target, struct slim_layer *out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
+/** The same without the layer's bytes: what files would become, as far as what was read of them
+ *  tells, and no layer. */
+int slim_layer_estimate(const struct slim *slim, const struct ocv_descriptor *layer,
+                        const struct slim_list *list, const struct ocv_slim_target *target,
+                        struct slim_layer *out, struct ocv_error *err) OCV_WARN_UNUSED;
 void slim_layer_free(struct slim_layer *layer);
 
-/** Make the image of a target and write it into the stage. `variant` has its target, its label and
- *  its properties. */
+/** Make the image of a target and write it into the stage; with --dry-run only its numbers.
+ *  `variant` has its target, its label and its properties. */
 int slim_image_make(struct slim *slim, const struct image *from, const struct manifest_doc *child,
                     const struct ocv_buffer *config, const struct slim_list *lists,
                     struct slim_variant *variant, struct ocv_error *err) OCV_WARN_UNUSED;
 
+/** What became of the variant's files, dev.ocivariant.slim/v1; NULL without memory. */
+json_t *slim_variant_json(const struct slim_variant *variant);
 /** Print what was cut and what was left, for each variant. */
 int slim_table_print(const struct slim *slim, struct ocv_error *err) OCV_WARN_UNUSED;
 

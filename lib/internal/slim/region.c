@@ -14,6 +14,7 @@
 #include "lib/internal/slim/slim_internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define REGION_MAGIC 0xBA55ED50u
@@ -68,13 +69,26 @@ static bool next_entry(const unsigned char *region, uint64_t size, uint64_t at, 
     return true;
 }
 
+static bool runs_on(unsigned number, char letter, bool compiled, unsigned sm)
+{
+    if (letter == 'a')
+        return number == sm;
+    return number <= sm && (number / 10 == sm / 10 || (compiled && !letter));
+}
+
+unsigned ocv_slim_runs(const char *architecture, bool compiled, unsigned sm)
+{
+    char *letter;
+    unsigned long number = strtoul(architecture, &letter, 10);
+    return number <= UINT16_MAX && runs_on((unsigned)number, *letter, compiled, sm)
+               ? (unsigned)number
+               : 0;
+}
+
 /* Can a GPU run the entry, as machine code or after compiling it? */
 static bool runs(const struct entry *entry, unsigned sm)
 {
-    if (entry->letter == 'a')
-        return entry->sm == sm;
-    bool same_major = entry->sm / 10 == sm / 10;
-    return entry->sm <= sm && (same_major || (entry->kind == KIND_PTX && !entry->letter));
+    return runs_on(entry->sm, entry->letter, entry->kind == KIND_PTX, sm);
 }
 
 /* The highest architectures of a region that each target runs; 0: none. */

@@ -34,8 +34,14 @@ struct ocv_slim_target {
  *  OCV_ERR_INVALID with a hint. */
 int ocv_slim_target_parse(const char *text, size_t len, struct ocv_slim_target *out,
                           struct ocv_error *err) OCV_WARN_UNUSED;
+/** As it is parsed: "sm_80+sm_86". Returns `out`. */
+const char *ocv_slim_target_format(const struct ocv_slim_target *target, char *out, size_t size);
 /** "sm80" or "sm80_sm86": a label. Returns `out`. */
 const char *ocv_slim_target_label(const struct ocv_slim_target *target, char *out, size_t size);
+
+/** The number of an architecture ("90", "90a", "100f") if a GPU of that number runs machine code
+ * for it, or with `compiled` PTX; else 0. */
+unsigned ocv_slim_runs(const char *architecture, bool compiled, unsigned sm);
 
 enum ocv_slim_outcome {
     OCV_SLIM_NOTHING, /**< it has no device code, or none but for the targets */

@@ -66,3 +66,12 @@ const char *ocv_slim_target_label(const struct ocv_slim_target *target, char *ou
         at += (size_t)snprintf(out + at, size - at, "%ssm%u", i ? "_" : "", target->sm[i]);
     return out;
 }
+
+const char *ocv_slim_target_format(const struct ocv_slim_target *target, char *out, size_t size)
+{
+    size_t at = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < target->n && at < size; i++)
+        at += (size_t)snprintf(out + at, size - at, "%ssm_%u", i ? "+" : "", target->sm[i]);
+    return out;
+}

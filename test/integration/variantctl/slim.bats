@@ -122,6 +122,54 @@ TABLE
     [ "$(jq -r '.manifests[0].digest' "$BATS_TEST_TMPDIR/plain/index.json")" = "$(jq -r '.manifests[0].digest' "$L/index.json")" ]
 }
 
+@test "slim: an image of several platforms, of which one has GPU code" {
+    amd64=$(make app)
+    arm64=$(slim_py make "$L" arm none /dev/null arm64)
+    slim_py index "$L" multi "$amd64" "$arm64"
+    run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:multi" --for sm_80 --to "oci:$L:slim"
+    [ "$("$VARIANTCTL" index show --format json "oci:$L:slim" | jq -r '[.manifests[].digest] | index("'"$arm64"'")')" = 1 ]
+    [ "$(entry "oci:$L:slim" fat)" = "$amd64" ]
+    run -0 slim_py compare "$L" "$amd64" "$(entry "oci:$L:slim" sm80)" "$LIBRARY"
+    [ "$(chosen "oci:$L:slim" a100)" = sm80 ]
+    [ "$("$VARIANTCTL" resolve --platform linux/arm64 --profile "$PROFILES/laptop.json" "oci:$L:slim" | jq -r .selected.digest)" = "$arm64" ]
+}
+
+@test "slim: the same labels of two platforms, with other architectures in them" {
+    amd64=$(make app)
+    arm64=$(slim_py make "$L" arm gzip "$OCV_BUILD/test/tools/gpu_library" arm64)
+    slim_py index "$L" multi "$amd64" "$arm64"
+    run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:multi" --for sm_80,sm_90 --to "oci:$L:slim"
+    run -0 "$VARIANTCTL" index show --format json "oci:$L:slim"
+    [ "$(jq -r '[.manifests[] | .platform.architecture + " " + (.annotations["dev.ocivariant.label"] // "-")] | sort | join(", ")' <<<"$output")" = \
+        "amd64 -, amd64 fat, amd64 sm80, amd64 sm90, arm64 -, arm64 fat, arm64 sm80, arm64 sm90" ]
+}
+
+@test "slim --dry-run: what would be saved, from what was read before, and nothing is written" {
+    make app
+    run -0 --separate-stderr "$VARIANTCTL" slim --dry-run "oci:$L:app" --for sm_80 --to "oci:$L:slim"
+    [[ $output == "sm80: pull about "*" instead of "*"$LIBRARY"* ]]
+    run -0 --separate-stderr "$VARIANTCTL" slim --dry-run --format json "oci:$L:app" --for sm_80 --to "oci:$L:slim"
+    estimate=$(jq '.[0].files[0].after' <<<"$output")
+    run -1 "$VARIANTCTL" index show "oci:$L:slim"
+    [ -z "$(find "$XDG_CACHE_HOME" -name 'stage-*')" ]
+    run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:app" --for sm_80 --to "oci:$L:slim"
+    after=$(slim_py cat "$L" "$(entry "oci:$L:slim" sm80)" "$LIBRARY" | wc -c)
+    # of a part without code for the target one entry stays, and pages have two ends
+    ((estimate <= after && after - estimate < 40000))
+}
+
+@test "slim: what was removed is attached to each variant" {
+    make app
+    run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:app" --for sm_80 --to "oci:$L:slim"
+    child=$(entry "oci:$L:slim" sm80)
+    list=$(jq -r --arg t "sha256-${child#sha256:}" '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == $t).digest[7:]' "$L/index.json")
+    artifact=$(jq -r '.manifests[0].digest[7:]' "$L/blobs/sha256/$list")
+    [ "$(jq -r '.artifactType, .subject.digest' "$L/blobs/sha256/$artifact")" = "application/vnd.dev.ocivariant.slim.v1+json"$'\n'"$child" ]
+    report=$(jq -r '.layers[0].digest[7:]' "$L/blobs/sha256/$artifact")
+    [ "$(jq -rc '.schema, .targets, .files[0].path, ([.files[0].removed[] | select(.kind == "cuda-code" and .value == "86")] | length)' "$L/blobs/sha256/$report")" = \
+        "dev.ocivariant.slim/v1"$'\n'"[\"sm_80\"]"$'\n'"$LIBRARY"$'\n'"1" ]
+}
+
 @test "slim: libraries that may not be changed stay, unless it is said that one may" {
     original=$(make app)
     run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:app" --for sm_80 --to "oci:$L:kept"
