@@ -22,23 +22,6 @@ bool setup_is_ours(const struct setup_file *file)
     return !setup_content_equal(&file->want, &file->base);
 }
 
-/* Record the digest, so that the file is recognised as ours later. */
-static int remember_written(struct setup_file *file, struct ocv_error *err)
-{
-    char digest[OCV_DIGEST_MAX] = "";
-    OCV_TRY(ocv_digest_bytes(file->want.text.data, file->want.text.len, digest, err));
-    size_t at = 0;
-    while (at < file->n_written && strcmp(file->written[at], digest) != 0)
-        at++;
-    if (at == file->n_written && file->n_written < SETUP_WRITTEN_MAX)
-        file->n_written++;
-    else if (at == file->n_written)
-        at = SETUP_WRITTEN_MAX - 1;
-    memmove(file->written + 1, file->written, at * sizeof(*file->written));
-    memcpy(file->written[0], digest, sizeof(digest));
-    return OCV_OK;
-}
-
 int setup_note_directories(struct setup *setup, const char *path, struct ocv_error *err)
 {
     for (const char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
@@ -110,7 +93,18 @@ int setup_apply(struct setup *setup, struct ocv_error *err)
         if (!setup_is_ours(file))
             continue;
         n++;
-        OCV_TRY(remember_written(file, err));
+        /* Record the digest, latest first, so that the file is recognised as ours later. */
+        char digest[OCV_DIGEST_MAX] = "";
+        OCV_TRY(ocv_digest_bytes(file->want.text.data, file->want.text.len, digest, err));
+        size_t at = 0;
+        while (at < file->n_written && strcmp(file->written[at], digest) != 0)
+            at++;
+        if (at == file->n_written && file->n_written < SETUP_WRITTEN_MAX)
+            file->n_written++;
+        else if (at == file->n_written)
+            at = SETUP_WRITTEN_MAX - 1;
+        memmove(file->written + 1, file->written, at * sizeof(*file->written));
+        memcpy(file->written[0], digest, sizeof(digest));
         OCV_TRY(setup_note_directories(setup, file->path, err));
     }
     if (n)

@@ -107,28 +107,6 @@ static int json_element(const char *source, const struct ocv_buffer *text, size_
     return OCV_OK;
 }
 
-static int add_member(struct ocv_buffer *text, const struct array_spans *members, const char *key,
-                      const char *quoted, struct ocv_error *err)
-{
-    const char *nl = toml_newline(text->data, text->len);
-    ocv_auto_buffer add;
-    ocv_buffer_init(&add, SETUP_FILE_MAX);
-    size_t open = array_skip_blank(text->data, 0), at, to;
-    if (members->n) {
-        /* after the last member, spaced as the first one is after the brace */
-        size_t first = members->list[0].from;
-        at = to = members->list[members->n - 1].to;
-        OCV_TRY(ocv_buffer_append(&add, ", ", first > open + 1 ? 1 : 2, err));
-        OCV_TRY(ocv_buffer_append(&add, text->data + open + 1, first - open - 1, err));
-        OCV_TRY(ocv_buffer_printf(&add, err, "\"%s\": [%s]", key, quoted));
-    } else {
-        at = open + 1;
-        to = array_skip_blank(text->data, at);
-        OCV_TRY(ocv_buffer_printf(&add, err, "%s  \"%s\": [%s]%s", nl, key, quoted, nl));
-    }
-    return text_splice(text, at, to, add.data, add.len, err);
-}
-
 /* dockerd accepts an empty file. */
 static bool is_blank(const struct ocv_buffer *text)
 {
@@ -152,8 +130,25 @@ int setup_json_add(const char *source, struct ocv_buffer *text, const char *key,
     OCV_TRY(string ? ocv_json_append(string, JSON_ENCODE_ANY, &quoted, err) : ocv_error_nomem(err));
     OCV_TRY(json_find(source, text, key, &spans, &member, &open, err));
     if (member == ARRAY_SPANS_MAX) {
+        const char *nl = toml_newline(text->data, text->len);
+        ocv_auto_buffer add;
+        ocv_buffer_init(&add, SETUP_FILE_MAX);
+        size_t at, to;
         *made = true;
-        return add_member(text, &spans, key, quoted.data, err);
+        open = array_skip_blank(text->data, 0);
+        if (spans.n) {
+            /* after the last member, spaced as the first one is after the brace */
+            size_t first = spans.list[0].from;
+            at = to = spans.list[spans.n - 1].to;
+            OCV_TRY(ocv_buffer_append(&add, ", ", first > open + 1 ? 1 : 2, err));
+            OCV_TRY(ocv_buffer_append(&add, text->data + open + 1, first - open - 1, err));
+            OCV_TRY(ocv_buffer_printf(&add, err, "\"%s\": [%s]", key, quoted.data));
+        } else {
+            at = open + 1;
+            to = array_skip_blank(text->data, at);
+            OCV_TRY(ocv_buffer_printf(&add, err, "%s  \"%s\": [%s]%s", nl, key, quoted.data, nl));
+        }
+        return text_splice(text, at, to, add.data, add.len, err);
     }
     OCV_TRY(json_element(source, text, open, value, &spans, &found, err));
     return found != ARRAY_SPANS_MAX ? OCV_OK

@@ -19,14 +19,6 @@
 #define ASK_MS 2000
 #define HEALTH_MAX (256u * 1024) /* 256 registries */
 
-/* The daemon's report about itself. */
-struct setup_daemon {
-    char listen[SETUP_ADDRESS_MAX];
-    uid_t uid;
-    char choose[16];    /* empty: an older daemon, which does not report it */
-    json_t *registries; /* NULL: an older daemon, which does not report it */
-};
-
 void setup_ask_daemon(struct setup *setup)
 {
     ocv_auto_buffer text;
@@ -60,28 +52,13 @@ void setup_daemon_free(struct setup_daemon *daemon)
     free(daemon);
 }
 
-const char *setup_daemon_listen(const struct setup *setup)
-{
-    return setup->daemon ? setup->daemon->listen : NULL;
-}
-
-const char *setup_daemon_choose(const struct setup *setup)
-{
-    return setup->daemon && *setup->daemon->choose ? setup->daemon->choose : NULL;
-}
-
-json_t *setup_daemon_registries(const struct setup *setup)
-{
-    return setup->daemon ? setup->daemon->registries : NULL;
-}
-
 enum setup_known setup_registry_known(const struct setup *setup, const char *host)
 {
     const struct ocv_config *config = setup->cli->config;
     const struct ocv_registry_config *list;
     size_t configured = ocv_config_registries(config, &list);
     bool in_file = host ? ocv_config_find_registry(config, host).host != NULL : configured > 0;
-    const json_t *told = setup_daemon_registries(setup);
+    const json_t *told = setup->daemon ? setup->daemon->registries : NULL;
     if (!told)
         return in_file ? SETUP_KNOWN : configured > 0 ? SETUP_KNOWN_NOT : SETUP_KNOWN_NONE;
     for (size_t i = 0; i < json_array_size(told); i++) {

@@ -57,10 +57,15 @@ static bool still_at(const struct setup *setup, const char *path, int fd)
     return same;
 }
 
-/* The kernel's path of an open file, relative to the root; NULL with errno. */
-static char *name_of(const struct setup *setup, int fd)
+/* The real location of an existing path below the root, as the kernel names it; NULL with errno. */
+static char *real_in_root(const struct setup *setup, const char *path)
 {
     char proc[64], real[PATH_MAX];
+    if (!*setup->root)
+        return realpath(path, NULL);
+    ocv_auto_fd int fd = open_in_root(setup, path, O_PATH);
+    if (fd < 0)
+        return NULL;
     snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
     ssize_t n = readlink(proc, real, sizeof(real) - 1);
     size_t skip = strlen(setup->root);
@@ -71,22 +76,8 @@ static char *name_of(const struct setup *setup, int fd)
     errno = EXDEV;
     if (*below && *below != '/')
         return NULL;
-    return still_at(setup, *below ? below : "/", fd) ? strdup(*below ? below : "/") : NULL;
-}
-
-/* The real location of an existing path below the root; NULL with errno. */
-static char *real_in_root(const struct setup *setup, const char *path)
-{
-    if (!*setup->root)
-        return realpath(path, NULL);
-    int fd = open_in_root(setup, path, O_PATH);
-    if (fd < 0)
-        return NULL;
-    char *real = name_of(setup, fd);
-    int why = errno;
-    close(fd);
-    errno = why;
-    return real;
+    below = *below ? below : "/";
+    return still_at(setup, below, fd) ? strdup(below) : NULL;
 }
 
 /* What a path that cannot be resolved names. Creating a directory through a dangling link would
@@ -142,14 +133,6 @@ int setup_resolve(const struct setup *setup, const char *path, char **out, struc
     return asprintf(out, "%s%s", strcmp(real, "/") == 0 ? "" : real, path + len) < 0
                ? ocv_error_nomem(err)
                : OCV_OK;
-}
-
-int setup_real_path(const struct setup *setup, const char *path, char **out, struct ocv_error *err)
-{
-    ocv_auto_free char *real = NULL;
-    *out = NULL;
-    OCV_TRY(setup_resolve(setup, path, &real, err));
-    return asprintf(out, "%s%s", setup->root, real) < 0 ? ocv_error_nomem(err) : OCV_OK;
 }
 
 bool setup_exists(const struct setup *setup, const char *path, bool directory)

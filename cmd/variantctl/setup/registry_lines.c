@@ -68,36 +68,31 @@ static int registry_lines(const json_t *r, bool trusted, const char *prefix, boo
                              prefix, name, get_word(refused, "repository"));
 }
 
-/* podman and its family send GET, which may use the daemon's credentials only if that is allowed.
- */
-static int engine_lines(const json_t *told, const json_t *r, const char *engine, const char *prefix,
-                        bool *bad, struct ocv_buffer *out, struct ocv_error *err)
-{
-    bool get = strcmp(engine, "podman") == 0 || strcmp(engine, "crio") == 0;
-    if (!get || json_is_true(json_object_get(told, "servePrivate")) ||
-        strcmp(get_word(r, "anybody"), "no") != 0 || strcmp(get_word(r, "login"), "accepted") != 0)
-        return OCV_OK;
-    *bad = true;
-    return ocv_buffer_printf(
-        out, err,
-        "%s%s requires a login: %s gets its variants with `serve_private: true` only (" GUIDE ")\n",
-        prefix, get_word(r, "name"), engine);
-}
-
 int setup_reach_lines(const json_t *told, const char *engine, const json_t *hosts,
                       const char *prefix, bool *bad, struct ocv_buffer *out, struct ocv_error *err)
 {
     size_t i;
     const json_t *r;
     bool trusted = json_is_true(json_object_get(told, "trusted"));
+    /* podman and its family send GET, which may use the daemon's credentials only if that is
+     * allowed. */
+    bool get = engine && (strcmp(engine, "podman") == 0 || strcmp(engine, "crio") == 0) &&
+               !json_is_true(json_object_get(told, "servePrivate"));
     json_array_foreach(json_object_get(told, "registries"), i, r)
     {
         bool meant = json_array_size(hosts) == 0;
         for (size_t k = 0; k < json_array_size(hosts) && !meant; k++)
             meant = strcmp(json_string_value(json_array_get(hosts, k)), get_word(r, "name")) == 0;
-        if (meant)
-            OCV_TRY(engine ? engine_lines(told, r, engine, prefix, bad, out, err)
-                           : registry_lines(r, trusted, prefix, bad, out, err));
+        if (meant && !engine)
+            OCV_TRY(registry_lines(r, trusted, prefix, bad, out, err));
+        if (!meant || !get || strcmp(get_word(r, "anybody"), "no") != 0 ||
+            strcmp(get_word(r, "login"), "accepted") != 0)
+            continue;
+        *bad = true;
+        OCV_TRY(ocv_buffer_printf(out, err,
+                                  "%s%s requires a login: %s gets its variants with "
+                                  "`serve_private: true` only (" GUIDE ")\n",
+                                  prefix, get_word(r, "name"), engine));
     }
     return OCV_OK;
 }

@@ -116,9 +116,6 @@ int setup_open(struct setup *setup, const char *path, struct setup_file **out,
 /** Resolve every link of a path within the root; its last components may be missing. */
 int setup_resolve(const struct setup *setup, const char *path, char **out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
-/** The same as an absolute path of the system: root and path. */
-int setup_real_path(const struct setup *setup, const char *path, char **out,
-                    struct ocv_error *err) OCV_WARN_UNUSED;
 struct setup_names {
     char **list;
     size_t n;

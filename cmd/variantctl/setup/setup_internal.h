@@ -48,15 +48,17 @@ enum setup_mirror {
     SETUP_MIRROR_ELSEWHERE, /**< variantd is running, but listens at another address */
 };
 
+/* The daemon's report about itself. */
+struct setup_daemon {
+    char listen[SETUP_ADDRESS_MAX];
+    uid_t uid;
+    char choose[16];    /**< of all images; empty: an older daemon, which does not report it */
+    json_t *registries; /**< NULL: an older daemon, which does not report it */
+};
+
 /** Ask this machine's daemon, once; not with --root. */
 void setup_ask_daemon(struct setup *setup);
 void setup_daemon_free(struct setup_daemon *daemon);
-/** Address of the running daemon; NULL if none answers. */
-const char *setup_daemon_listen(const struct setup *setup);
-/** Whether it serves variants: its `choose` for all images; NULL if it does not report it. */
-const char *setup_daemon_choose(const struct setup *setup);
-/** Its registries, borrowed; NULL if it does not report them. */
-json_t *setup_daemon_registries(const struct setup *setup);
 
 enum setup_known {
     SETUP_KNOWN,       /**< the running daemon has it, or its configuration if none is running */

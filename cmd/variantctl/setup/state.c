@@ -80,27 +80,6 @@ static bool take_digest(const json_t *value, char out[OCV_DIGEST_MAX])
     return true;
 }
 
-static bool read_own(const json_t *array, struct setup_record *record)
-{
-    size_t n = json_array_size(array);
-    record->own = calloc(n + 1, sizeof(*record->own));
-    for (size_t i = 0; record->own && i < n; i++) {
-        const json_t *object = json_array_get(array, i);
-        struct setup_own *own = &record->own[record->n_own++];
-        own->kind = (enum setup_own_kind)json_integer_value(json_object_get(object, "kind"));
-        if (!take_string(object, "table", &own->table) || !take_string(object, "key", &own->key) ||
-            !take_string(object, "value", &own->value) ||
-            !take_string(object, "previous", &own->previous) || !own->key)
-            return false;
-        bool needs_value = own->kind != SETUP_OWN_TOML_HOST;
-        bool needs_table = own->kind == SETUP_OWN_TOML_KEY || own->kind == SETUP_OWN_TOML_TABLE ||
-                           own->kind == SETUP_OWN_TOML_ITEM || own->kind == SETUP_OWN_TOML_MEMBER;
-        if ((needs_value && !own->value) || (needs_table && !own->table))
-            return false;
-    }
-    return record->own != NULL;
-}
-
 static bool read_record(const json_t *object, struct setup_record *record)
 {
     const json_t *before = json_object_get(object, "before");
@@ -123,7 +102,25 @@ static bool read_record(const json_t *object, struct setup_record *record)
     for (size_t i = 0; i < json_array_size(written) && i < SETUP_WRITTEN_MAX; i++)
         if (!take_digest(json_array_get(written, i), record->written[record->n_written++]))
             return false;
-    return read_own(json_object_get(object, "own"), record);
+
+    const json_t *parts = json_object_get(object, "own");
+    size_t n = json_array_size(parts);
+    record->own = calloc(n + 1, sizeof(*record->own));
+    for (size_t i = 0; record->own && i < n; i++) {
+        const json_t *part = json_array_get(parts, i);
+        struct setup_own *own = &record->own[record->n_own++];
+        own->kind = (enum setup_own_kind)json_integer_value(json_object_get(part, "kind"));
+        if (!take_string(part, "table", &own->table) || !take_string(part, "key", &own->key) ||
+            !take_string(part, "value", &own->value) ||
+            !take_string(part, "previous", &own->previous) || !own->key)
+            return false;
+        bool needs_value = own->kind != SETUP_OWN_TOML_HOST;
+        bool needs_table = own->kind == SETUP_OWN_TOML_KEY || own->kind == SETUP_OWN_TOML_TABLE ||
+                           own->kind == SETUP_OWN_TOML_ITEM || own->kind == SETUP_OWN_TOML_MEMBER;
+        if ((needs_value && !own->value) || (needs_table && !own->table))
+            return false;
+    }
+    return record->own != NULL;
 }
 
 static int read_state(const json_t *root, struct setup_state *out, struct ocv_error *err)

@@ -189,23 +189,20 @@ static bool finish_file(int fd, int old, const struct setup_meta *meta, bool res
            (!restore || futimens(fd, times) == 0) && fsync(fd) == 0;
 }
 
-/* .NAME.ocivariant: a fixed name per file, so that a killed run's file is found again. */
-static bool temporary_of(const char *name, char out[NAME_MAX + 1])
-{
-    return snprintf(out, NAME_MAX + 1, ".%s.ocivariant", name) <= NAME_MAX;
-}
+#define TEMPORARY ""   /* fixed names, so that a killed run's files are found again */
+#define WHOLE "-whole" /* the content being written over a file with hard links */
 
-/* .NAME.ocivariant-whole: the content being written over a file with hard links. */
-static bool whole_of(const char *name, char out[NAME_MAX + 1])
+/* .NAME.ocivariantTAIL */
+static bool beside(const char *name, const char *tail, char out[NAME_MAX + 1])
 {
-    return snprintf(out, NAME_MAX + 1, ".%s.ocivariant-whole", name) <= NAME_MAX;
+    return snprintf(out, NAME_MAX + 1, ".%s.ocivariant%s", name, tail) <= NAME_MAX;
 }
 
 static bool replace_file(int directory, const char *name, const struct setup_content *content,
                          bool restore)
 {
     char temporary[NAME_MAX + 1];
-    if (!temporary_of(name, temporary)) {
+    if (!beside(name, TEMPORARY, temporary)) {
         errno = ENAMETOOLONG;
         return false;
     }
@@ -233,7 +230,7 @@ static bool write_over(int directory, const char *name, const struct setup_conte
                        bool restore)
 {
     char temporary[NAME_MAX + 1], whole[NAME_MAX + 1];
-    if (!temporary_of(name, temporary) || !whole_of(name, whole)) {
+    if (!beside(name, TEMPORARY, temporary) || !beside(name, WHOLE, whole)) {
         errno = ENAMETOOLONG;
         return false;
     }
@@ -292,7 +289,7 @@ int setup_read_whole(const struct setup *setup, const char *path, struct ocv_buf
     char whole[NAME_MAX + 1];
     const char *name;
     int directory = directory_of(setup, path, 0, &name), status = OCV_ERR_NOT_FOUND, fd = -1;
-    if (directory >= 0 && has_other_names(setup, directory, name) && whole_of(name, whole))
+    if (directory >= 0 && has_other_names(setup, directory, name) && beside(name, WHOLE, whole))
         fd = openat(directory, whole, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd >= 0)
         status = setup_read_fd(fd, path, out, err);
@@ -306,9 +303,9 @@ void setup_unlink_temporary(const struct setup *setup, const char *path, bool wh
     char temporary[NAME_MAX + 1];
     const char *name;
     int directory = directory_of(setup, path, 0, &name);
-    if (directory >= 0 && temporary_of(name, temporary))
+    if (directory >= 0 && beside(name, TEMPORARY, temporary))
         unlinkat(directory, temporary, 0);
-    if (directory >= 0 && whole_too && whole_of(name, temporary))
+    if (directory >= 0 && whole_too && beside(name, WHOLE, temporary))
         unlinkat(directory, temporary, 0);
     close_quietly(directory);
 }

@@ -86,56 +86,6 @@ static int choose_directory(struct containerd_config *config, bool *tell, struct
     return OCV_OK;
 }
 
-static int plan_config(struct containerd_config *config, const char *path, struct ocv_error *err)
-{
-    struct setup *setup = config->setup;
-    bool tell = false;
-    OCV_TRY(containerd_read(config, path, 1, err));
-    OCV_TRY(containerd_check(config, err));
-    OCV_TRY(choose_directory(config, &tell, err));
-    /* The configuration belongs to another program: print what it would need. Exit status 5 tells
-     * programs. */
-    if (tell && setup->hosts_only) {
-        if (config->path)
-            ocv_error_set(
-                err, OCV_ERR_CHECK,
-                "%s: config_path is the list '%s', which containerd from 2.1 on takes for one "
-                "directory",
-                path, config->path);
-        else
-            ocv_error_set(err, OCV_ERR_CHECK, "%s has no config_path", path);
-        ocv_error_hint(err,
-                       "set config_path = \"%s\" in it and restart containerd, or run this without "
-                       "--hosts-only",
-                       config->roots[0]);
-        return OCV_ERR_CHECK;
-    }
-    bool disabled = containerd_cri_disabled(config);
-    OCV_TRY(setup_hosts(setup, config->roots, config->n_roots,
-                        setup_version_at_least(&config->engine, 2, 1), err));
-    if (tell) {
-        snprintf(setup->restart, sizeof(setup->restart), "systemctl restart containerd");
-        OCV_TRY(set_config_path(config, config->roots[0], err));
-    }
-    if (disabled)
-        OCV_TRY(setup_note(setup, err,
-                           "note: the CRI plugin is disabled in %s: only nerdctl and "
-                           "`ctr images pull --hosts-dir %s` read these files",
-                           path, config->roots[0]));
-    return OCV_OK;
-}
-
-/* A path in a process's arguments as that process sees it; NULL if it does not exist. */
-static char *file_of_process(const char *pid, const char *path)
-{
-    char text[4096];
-    if (*path == '/')
-        return realpath(path, NULL);
-    return snprintf(text, sizeof(text), "/proc/%.20s/cwd/%s", pid, path) < (int)sizeof(text)
-               ? realpath(text, NULL)
-               : NULL;
-}
-
 /* Note it if a running containerd (other than dockerd's own) was started with another file, and so
  * will not see the changes. */
 static int note_other_config(struct setup *setup, const char *path, const char *cmdline, size_t len,
@@ -150,7 +100,12 @@ static int note_other_config(struct setup *setup, const char *path, const char *
             value = at + 9;
         if (!value || value >= end || strstr(value, "/docker/"))
             continue;
-        ocv_auto_free char *read = file_of_process(pid, value), *ours = realpath(path, NULL);
+        /* the file as that process sees it; NULL if it does not exist */
+        char seen[4096];
+        int n = *value == '/' ? snprintf(seen, sizeof(seen), "%s", value)
+                              : snprintf(seen, sizeof(seen), "/proc/%.20s/cwd/%s", pid, value);
+        ocv_auto_free char *read = n < (int)sizeof(seen) ? realpath(seen, NULL) : NULL;
+        ocv_auto_free char *ours = realpath(path, NULL);
         if (strcmp(read ? read : value, ours ? ours : path) == 0)
             continue;
         return setup_note(setup, err,
@@ -201,26 +156,6 @@ static bool is_configuration_of(const struct containerd_config *config,
     return false;
 }
 
-/* The directories of the set-up's own hosts.toml files: DIRECTORY/REGISTRY/hosts.toml. */
-static int add_written_roots(struct containerd_config *config, const struct setup_state *state,
-                             struct ocv_error *err)
-{
-    for (size_t i = 0; i < state->n_records; i++) {
-        const char *path = state->records[i].path, *file = strrchr(path, '/'), *end = file;
-        while (end && end > path && *--end != '/')
-            continue;
-        if (!end || end == path || strcmp(file, "/hosts.toml") != 0)
-            continue;
-        size_t len = (size_t)(end - path);
-        bool known = false;
-        for (size_t k = 0; k < config->n_roots; k++)
-            known = known || (strncmp(config->roots[k], path, len) == 0 && !config->roots[k][len]);
-        if (!known)
-            OCV_TRY(containerd_add_root(config, path, len, err));
-    }
-    return OCV_OK;
-}
-
 int setup_containerd_passed_by(struct setup *setup, const struct setup_state *state, json_t *list,
                                struct ocv_error *err)
 {
@@ -243,8 +178,21 @@ int setup_containerd_passed_by(struct setup *setup, const struct setup_state *st
         return json_array_append_new(list, json_pack("{s:n, s:s}", "registry", "file", path)) < 0
                    ? ocv_error_nomem(err)
                    : OCV_OK;
-    if (config.n_roots == 0)
-        OCV_TRY(add_written_roots(&config, state, err));
+    /* The directories of the set-up's own hosts.toml files: DIRECTORY/REGISTRY/hosts.toml. */
+    bool unread = config.n_roots == 0;
+    for (size_t i = 0; unread && i < state->n_records; i++) {
+        const char *written = state->records[i].path, *file = strrchr(written, '/'), *end = file;
+        while (end && end > written && *--end != '/')
+            continue;
+        if (!end || end == written || strcmp(file, "/hosts.toml") != 0)
+            continue;
+        size_t len = (size_t)(end - written);
+        bool known = false;
+        for (size_t k = 0; k < config.n_roots; k++)
+            known = known || (strncmp(config.roots[k], written, len) == 0 && !config.roots[k][len]);
+        if (!known)
+            OCV_TRY(containerd_add_root(&config, written, len, err));
+    }
     return setup_hosts_passed_by(setup, config.roots, config.n_roots, state, url, list, err);
 }
 
@@ -269,9 +217,41 @@ int setup_containerd(struct setup *setup, struct ocv_error *err)
             OCV_TRY(note_other_config(setup, path, cmdline.data, cmdline.len, pids.list[i], err));
     }
 
-    OCV_TRY(plan_config(&config, path, err));
-    /* By default nerdctl reads two directories, and not containerd's configuration. */
+    bool tell = false;
+    OCV_TRY(containerd_read(&config, path, 1, err));
+    OCV_TRY(containerd_check(&config, err));
+    OCV_TRY(choose_directory(&config, &tell, err));
     const char *directory = config.roots[0];
+    /* The configuration belongs to another program: print what it would need. Exit status 5 tells
+     * programs. */
+    if (tell && setup->hosts_only) {
+        if (config.path)
+            ocv_error_set(
+                err, OCV_ERR_CHECK,
+                "%s: config_path is the list '%s', which containerd from 2.1 on takes for one "
+                "directory",
+                path, config.path);
+        else
+            ocv_error_set(err, OCV_ERR_CHECK, "%s has no config_path", path);
+        ocv_error_hint(err,
+                       "set config_path = \"%s\" in it and restart containerd, or run this without "
+                       "--hosts-only",
+                       directory);
+        return OCV_ERR_CHECK;
+    }
+    bool disabled = containerd_cri_disabled(&config);
+    OCV_TRY(setup_hosts(setup, config.roots, config.n_roots,
+                        setup_version_at_least(&config.engine, 2, 1), err));
+    if (tell) {
+        snprintf(setup->restart, sizeof(setup->restart), "systemctl restart containerd");
+        OCV_TRY(set_config_path(&config, directory, err));
+    }
+    if (disabled)
+        OCV_TRY(setup_note(setup, err,
+                           "note: the CRI plugin is disabled in %s: only nerdctl and "
+                           "`ctr images pull --hosts-dir %s` read these files",
+                           path, directory));
+    /* By default nerdctl reads two directories, and not containerd's configuration. */
     bool nerdctl = strcmp(directory, "/etc/containerd/certs.d") == 0 ||
                    strcmp(directory, "/etc/docker/certs.d") == 0;
     return setup_note(setup, err,

@@ -35,18 +35,6 @@ static bool has_table(const struct toml *toml, const char *path)
     return false;
 }
 
-/* The plugin's table of a file's own version, as containerd before 2.0 reads it. In a version 2
- * file newer ones also accept the new name, and such files exist. */
-static const char *table_of_version(const struct containerd_config *config,
-                                    const struct containerd_part *part)
-{
-    bool new_name = part->version >= 3;
-    if (part->version == 2 && !config->engine.known)
-        new_name = has_table(&part->toml, PLUGIN_V3) &&
-                   !has_table(&part->toml, PLUGIN_V2 TOML_DOT "registry");
-    return new_name ? PLUGIN_V3 : part->version == 1 ? PLUGIN_V1 : PLUGIN_V2;
-}
-
 /* The names by which the files are read (`config dump` of 2.1 is the judge). containerd 2 merges
  * all files, and the last version that one of them states, from 2 on, is that of the whole; 3 where
  * none does. In a whole of version 2 the old names are translated, and a registry table by the old
@@ -72,12 +60,20 @@ static int name_tables(struct containerd_config *config, struct ocv_error *err)
     bool whole_is_2 = last && last->stated == 2;
     for (size_t i = 0; i < config->n; i++) {
         struct containerd_part *part = &config->parts[i];
-        part->plugin = table_of_version(config, part);
-        if (merged && (!whole_is_2 || (new && !old)))
+        if (!merged) {
+            /* The file's own version, as containerd before 2.0 reads it. In a version 2 file newer
+             * ones also accept the new name, and such files exist. */
+            bool new_name = part->version >= 3;
+            if (part->version == 2 && !config->engine.known)
+                new_name = has_table(&part->toml, PLUGIN_V3) &&
+                           !has_table(&part->toml, PLUGIN_V2 TOML_DOT "registry");
+            part->plugin = new_name ? PLUGIN_V3 : part->version == 1 ? PLUGIN_V1 : PLUGIN_V2;
+        } else if (!whole_is_2 || (new && !old)) {
             part->plugin = PLUGIN_V3;
-        else if (merged)
+        } else {
             part->plugin =
                 part->version == 1 && has_table(&part->toml, PLUGIN_V1) ? PLUGIN_V1 : PLUGIN_V2;
+        }
     }
     if (!merged || whole_is_2 || !ignored)
         return OCV_OK;

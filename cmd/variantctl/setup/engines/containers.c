@@ -209,35 +209,29 @@ static int check_other(const struct setup *setup, const char *directory, const c
     return status;
 }
 
-/* Read all files in the library's order: registries.conf, then the drop-ins by name. A user's
- * registries.conf replaces the system's files; without one the user's drop-ins come last. */
-static int scan_all(struct setup *setup, const char *directory, const char *own_name,
-                    const char *host, struct registry_entry *entry, struct ocv_error *err)
-{
-    ocv_auto_buffer path;
-    ocv_buffer_init(&path, SETUP_FILE_MAX);
-    struct setup_file *file = NULL;
-    OCV_TRY(ocv_buffer_printf(&path, err, "%s/registries.conf", directory));
-    OCV_TRY(setup_open(setup, path.data, &file, err));
-    bool system = !file->want.there && setup->home;
-    if (system)
-        OCV_TRY(setup_open(setup, DIRECTORY_DEFAULT "/registries.conf", &file, err));
-    if (file->want.there)
-        OCV_TRY(scan_file(setup, file, host, false, entry, err));
-    if (system)
-        OCV_TRY(scan_drop_ins(setup, DIRECTORY_DEFAULT, NULL, host, entry, err));
-    return scan_drop_ins(setup, directory, own_name, host, entry, err);
-}
-
 static int plan_registry(struct setup *setup, const char *directory, const char *name,
                          const char *host, struct setup_file *file, struct ocv_buffer *text,
                          struct ocv_error *err)
 {
     __attribute__((cleanup(entry_free))) struct registry_entry entry = {0};
-    ocv_auto_buffer mirror;
+    ocv_auto_buffer path, mirror;
+    ocv_buffer_init(&path, SETUP_FILE_MAX);
     ocv_buffer_init(&mirror, SETUP_FILE_MAX);
     OCV_TRY(check_other(setup, directory, host, err));
-    OCV_TRY(scan_all(setup, directory, name, host, &entry, err));
+
+    /* All files in the library's order: registries.conf, then the drop-ins by name. A user's
+     * registries.conf replaces the system's files; without one the user's drop-ins come last. */
+    struct setup_file *main_file = NULL;
+    OCV_TRY(ocv_buffer_printf(&path, err, "%s/registries.conf", directory));
+    OCV_TRY(setup_open(setup, path.data, &main_file, err));
+    bool system = !main_file->want.there && setup->home;
+    if (system)
+        OCV_TRY(setup_open(setup, DIRECTORY_DEFAULT "/registries.conf", &main_file, err));
+    if (main_file->want.there)
+        OCV_TRY(scan_file(setup, main_file, host, false, &entry, err));
+    if (system)
+        OCV_TRY(scan_drop_ins(setup, DIRECTORY_DEFAULT, NULL, host, &entry, err));
+    OCV_TRY(scan_drop_ins(setup, directory, name, host, &entry, err));
 
     /* 127.0.0.1:340/docker.io; a colon in the registry's name is written as "--" */
     if (strchr(host, '['))

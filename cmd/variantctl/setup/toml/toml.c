@@ -98,27 +98,6 @@ static int read_pair(struct toml_scanner *s, bool keep, bool inside, unsigned de
     return set_path_len(s, above);
 }
 
-/* [a, b] or {k = v, ...}; s->at is after the opening bracket. */
-static int read_members(struct toml_scanner *s, char close, bool keep, unsigned depth)
-{
-    if (depth >= TOML_DEPTH_MAX)
-        return toml_fail(s, "too many nested brackets");
-    for (;;) {
-        toml_skip_lines(s);
-        if (toml_peek(s) == close)
-            break;
-        OCV_TRY(close == '}' ? read_pair(s, keep, true, depth + 1)
-                             : read_value(s, false, depth + 1));
-        toml_skip_lines(s);
-        if (toml_peek(s) == ',')
-            s->at++;
-        else if (toml_peek(s) != close)
-            return toml_fail(s, close == '}' ? "'}' is missing" : "']' is missing");
-    }
-    s->at++;
-    return OCV_OK;
-}
-
 static int read_value(struct toml_scanner *s, bool keep, unsigned depth)
 {
     int c = toml_peek(s);
@@ -136,8 +115,25 @@ static int read_value(struct toml_scanner *s, bool keep, unsigned depth)
         }
         return s->at > start ? OCV_OK : toml_fail(s, "a value is missing");
     }
+    /* [a, b] or {k = v, ...} */
     s->at++;
-    return read_members(s, c == '[' ? ']' : '}', keep, depth);
+    if (depth >= TOML_DEPTH_MAX)
+        return toml_fail(s, "too many nested brackets");
+    const char close = c == '[' ? ']' : '}';
+    for (;;) {
+        toml_skip_lines(s);
+        if (toml_peek(s) == close)
+            break;
+        OCV_TRY(close == '}' ? read_pair(s, keep, true, depth + 1)
+                             : read_value(s, false, depth + 1));
+        toml_skip_lines(s);
+        if (toml_peek(s) == ',')
+            s->at++;
+        else if (toml_peek(s) != close)
+            return toml_fail(s, close == '}' ? "'}' is missing" : "']' is missing");
+    }
+    s->at++;
+    return OCV_OK;
 }
 
 static int read_header(struct toml_scanner *s)

@@ -34,15 +34,6 @@ const struct setup_engine *setup_engine_at(size_t i)
     return i < ENGINES ? &engines[i] : NULL;
 }
 
-void setup_engine_names(const char *separator, char *out, size_t size)
-{
-    *out = '\0';
-    for (size_t i = 0, at = 0; i < ENGINES && at < size; i++)
-        if (engines[i].plan)
-            at +=
-                (size_t)snprintf(out + at, size - at, "%s%s", at ? separator : "", engines[i].name);
-}
-
 const struct setup_engine *setup_find_engine(const char *name)
 {
     for (size_t i = 0; name && i < ENGINES; i++)

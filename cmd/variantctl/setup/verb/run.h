@@ -17,8 +17,6 @@ struct setup_engine {
 };
 
 #define SETUP_NAMES_MAX 256
-/** The names of all engines that can be set up, joined by `separator`. */
-void setup_engine_names(const char *separator, char *out, size_t size);
 /** The engine of that name, or NULL. */
 const struct setup_engine *setup_find_engine(const char *name);
 /** The i-th engine; NULL after the last. */

@@ -250,13 +250,13 @@ int setup_show_status(struct setup *setup, const char *name, struct ocv_error *e
     ocv_buffer_init(&warnings, SETUP_STATE_MAX);
     json_t *engines = json_array();
     ocv_auto_json *told = setup_ask_registries(setup);
-    const char *listen = setup_daemon_listen(setup);
-    json_t *daemon =
-        *setup->root /* nothing is known of the daemon of another tree */
-            ? json_null()
-            : json_pack("{s:b, s:s, s:s?, s:O?}", "answers", listen != NULL, "listen",
-                        listen ? listen : setup->listen, "choose", setup_daemon_choose(setup),
-                        "registries", setup_daemon_registries(setup));
+    const struct setup_daemon *found = setup->daemon;
+    json_t *daemon = *setup->root /* nothing is known of the daemon of another tree */
+                         ? json_null()
+                         : json_pack("{s:b, s:s, s:s?, s:O?}", "answers", found != NULL, "listen",
+                                     found ? found->listen : setup->listen, "choose",
+                                     found && *found->choose ? found->choose : NULL, "registries",
+                                     found ? found->registries : NULL);
     ocv_auto_json *root =
         json_pack("{s:s, s:o, s:O?, s:o}", "schema", SCHEMA, "variantd", daemon, "registries",
                   json_object_get(told, "registries"), "engines", engines);

@@ -27,7 +27,12 @@ static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error
     if (setup_open_root(setup) < 0)
         return ocv_error_set(err, OCV_ERR_IO, "--root: %s: %s", setup->root, strerror(errno));
     if (*setup->root && !cli->config_file) {
-        OCV_TRY(setup_real_path(setup, OCV_PATH_CONFIG, &own, err));
+        ocv_auto_free char *below = NULL;
+        OCV_TRY(setup_resolve(setup, OCV_PATH_CONFIG, &below, err));
+        if (asprintf(&own, "%s%s", setup->root, below) < 0) {
+            own = NULL;
+            return ocv_error_nomem(err);
+        }
         cli->config_file = access(own, R_OK) == 0 ? own : "/dev/null";
     }
     int status = cli_load(cli, err);
@@ -38,8 +43,8 @@ static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error
     const char *listen = ocv_config_get(cli->config, "listen");
     setup->cli = cli;
     setup_ask_daemon(setup);
-    if (!listen)
-        listen = setup_daemon_listen(setup);
+    if (!listen && setup->daemon)
+        listen = setup->daemon->listen;
     if (!setup->listen)
         OCV_TRY(setup_set_listen(setup, listen ? listen : OCV_LISTEN, err));
     for (size_t i = 0; i < 2; i++) {
@@ -65,13 +70,15 @@ static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error
 
 static int no_engine(const char *name, struct ocv_error *err)
 {
-    char names[SETUP_NAMES_MAX], question[OCV_NEAREST_QUESTION_MAX];
+    char names[SETUP_NAMES_MAX] = "", question[OCV_NEAREST_QUESTION_MAX];
     struct ocv_nearest nearest = {.wanted = name ? name : ""};
     const struct setup_engine *engine;
-    setup_engine_names(", ", names, sizeof(names));
-    for (size_t i = 0; (engine = setup_engine_at(i)) != NULL; i++)
-        if (engine->plan)
+    for (size_t i = 0, at = 0; (engine = setup_engine_at(i)) != NULL && at < sizeof(names); i++)
+        if (engine->plan) {
+            at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s", at ? ", " : "",
+                                   engine->name);
             ocv_nearest_offer(&nearest, engine->name);
+        }
     if (!name)
         return ocv_error_set(err, OCV_ERR_INVALID, "setup needs an engine: %s", names);
     return ocv_error_set(err, OCV_ERR_INVALID, "invalid value '%.100s' for the engine: %s%s", name,
