@@ -106,13 +106,6 @@ int build_item(struct build *b, const char *label, const char *reference,
     return OCV_OK;
 }
 
-int build_item_platform(struct build *b, const char *platform, struct ocv_error *err)
-{
-    struct item *item = &b->items[b->n_items - 1];
-    item->by_label = !platform;
-    return platform ? ocv_platform_parse(platform, &item->platform, err) : OCV_OK;
-}
-
 int build_argument(struct build *b, const char *text, struct ocv_error *err)
 {
     if (strlen(text) > ARGUMENT_MAX)
@@ -195,38 +188,29 @@ static int read_item(struct build *b, const struct item *item, bool own, struct 
     return build_add_image(b, item, image, &b->images[image].top, NULL, err);
 }
 
-/* Add the build's name, and where it was given, to the error. */
-static int name_item(const struct build *b, const struct item *item, int status,
-                     struct ocv_error *err)
-{
-    ocv_error_prefix(err, "%s",
-                     item->label    ? item->label
-                     : item->source ? "defaults"
-                                    : "--default");
-    if (item->source && status != OCV_ERR_DATA) { /* about the image, not its properties */
-        ocv_error_prefix(err, "%s:%zu", b->from,
-                         ocv_edit_source_image(item->source, item->source_image).image_line);
-        if (status == OCV_ERR_INVALID)
-            err->status = OCV_ERR_DATA;
-    } else if (item->where) {
-        ocv_error_prefix(err, "%s", item->where);
-        if (status == OCV_ERR_INVALID)
-            err->status = OCV_ERR_DATA;
-    }
-    return err->status;
-}
-
 /* Report every missing image; the last one is the error that is returned. */
 static int read_items(struct build *b, bool own, struct ocv_error *err)
 {
     struct ocv_error missing = {0};
     for (size_t i = 0; i < b->n_items; i++) {
-        int status = read_item(b, &b->items[i], own, err);
+        const struct item *item = &b->items[i];
+        int status = read_item(b, item, own, err);
         if (status == OCV_OK)
             continue;
         if (status == OCV_ERR_NOT_FOUND)
-            hint_near(b, &b->items[i], err);
-        name_item(b, &b->items[i], status, err);
+            hint_near(b, item, err);
+        /* Add the build's name, and where it was given, to the error. */
+        ocv_error_prefix(err, "%s",
+                         item->label    ? item->label
+                         : item->source ? "defaults"
+                                        : "--default");
+        if (item->source && status != OCV_ERR_DATA) /* about the image, not its properties */
+            ocv_error_prefix(err, "%s:%zu", b->from,
+                             ocv_edit_source_image(item->source, item->source_image).image_line);
+        else if (item->where)
+            ocv_error_prefix(err, "%s", item->where);
+        if ((item->source || item->where) && status == OCV_ERR_INVALID)
+            err->status = OCV_ERR_DATA;
         cli_keep_failure(b->cli, &missing, err);
         if (status != OCV_ERR_NOT_FOUND)
             return err->status;
@@ -238,7 +222,7 @@ static int read_items(struct build *b, bool own, struct ocv_error *err)
 
 int build_read(struct build *b, struct ocv_error *err)
 {
-    OCV_TRY(build_check_order(b, err));
+    OCV_TRY(build_check_order(b, NULL, err));
     OCV_TRY(read_items(b, false, err));
     OCV_TRY(read_items(b, true, err));
     build_warn_left_out(b);

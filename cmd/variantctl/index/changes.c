@@ -186,31 +186,6 @@ static void print_texts(const json_t *list, char sign, FILE *out)
     }
 }
 
-static void print_entry(const json_t *e, FILE *out)
-{
-    const char *change = ocv_json_text(e, "change");
-    const char *label = ocv_json_text(e, "label");
-    const char *kind = ocv_json_text(e, "kind");
-    const char *old = ocv_json_text(e, "oldDigest");
-    const char *was = ocv_json_text(e, "oldPlatform");
-    char before[128], after[128];
-    const char *digest = ocv_json_text(e, "digest");
-    char sign = *change == 'a' ? '+' : *change == 'r' ? '-' : '~';
-    fprintf(out, "%c %s  %s%s%s  ", sign,
-            label          ? label
-            : *kind == 'a' ? "attestation"
-                           : "the default",
-            was ? cli_text(was, before, sizeof(before)) : "", was ? " -> " : "",
-            cli_text(ocv_json_text(e, "platform"), after, sizeof(after)));
-    fprintf(out, "%s%s%s\n", old ? old : "", old ? " -> " : "", digest);
-    if (sign == '~') {
-        print_texts(json_object_get(e, "removedProperties"), '-', out);
-        print_texts(json_object_get(e, "addedProperties"), '+', out);
-    } else {
-        print_texts(json_object_get(e, "properties"), sign, out);
-    }
-}
-
 void changes_print(const json_t *root, FILE *out)
 {
     size_t i;
@@ -219,7 +194,24 @@ void changes_print(const json_t *root, FILE *out)
     char name[256], text[1024];
     json_array_foreach(json_object_get(root, "entries"), i, e)
     {
-        print_entry(e, out);
+        const char *change = ocv_json_text(e, "change"), *kind = ocv_json_text(e, "kind");
+        const char *label = ocv_json_text(e, "label"), *old = ocv_json_text(e, "oldDigest");
+        const char *was = ocv_json_text(e, "oldPlatform");
+        char before[128], after[128];
+        char sign = *change == 'a' ? '+' : *change == 'r' ? '-' : '~';
+        fprintf(out, "%c %s  %s%s%s  ", sign,
+                label          ? label
+                : *kind == 'a' ? "attestation"
+                               : "the default",
+                was ? cli_text(was, before, sizeof(before)) : "", was ? " -> " : "",
+                cli_text(ocv_json_text(e, "platform"), after, sizeof(after)));
+        fprintf(out, "%s%s%s\n", old ? old : "", old ? " -> " : "", ocv_json_text(e, "digest"));
+        if (sign == '~') {
+            print_texts(json_object_get(e, "removedProperties"), '-', out);
+            print_texts(json_object_get(e, "addedProperties"), '+', out);
+        } else {
+            print_texts(json_object_get(e, "properties"), sign, out);
+        }
     }
     json_object_foreach(json_object_get(root, "annotations"), key, e)
     {

@@ -44,16 +44,6 @@ void copier_close(struct copier *copier)
     *copier = (struct copier){0};
 }
 
-const char *copier_summary(const struct copier *copier, char *out, size_t size)
-{
-    char sent[FORMAT_NUMBER_MAX], mounted[FORMAT_NUMBER_MAX], present[FORMAT_NUMBER_MAX];
-    snprintf(out, size, "%zu manifest%s written; blobs: %s sent, %s mounted, %s there before",
-             copier->manifests, copier->manifests == 1 ? "" : "s",
-             format_bytes(copier->bytes_sent, sent), format_bytes(copier->bytes_mounted, mounted),
-             format_bytes(copier->bytes_present, present));
-    return out;
-}
-
 struct progress_row {
     struct copier *copier;
     size_t i;
@@ -196,33 +186,26 @@ static int push_blob(struct copier *c, const struct image *from, const struct oc
     return OCV_OK;
 }
 
-static int to_layout(struct copier *c, const struct image *from, const struct manifest_doc *child,
-                     const struct ocv_buffer *config, struct ocv_error *err)
-{
-    struct progress_row row = {
-        .copier = c,
-        .i = progress_add(c->progress, child->descriptor.digest, child_bytes(child)),
-        .size = child_bytes(child)};
-    char digest[OCV_DIGEST_MAX];
-    if (config) {
-        memcpy(digest, ocv_manifest_config(child->manifest)->digest, sizeof(digest));
-        OCV_TRY(ocv_layout_write_blob(c->to->layout, config->data, config->len, digest, err));
-    }
-    OCV_TRY(child_transfer(c->cli, from, child, c->to->layout, 0, NULL, NULL, err));
-    c->manifests++;
-    c->bytes_sent += row.size;
-    progress_set(c->progress, row.i, LAYER_DONE, row.size, row.size);
-    return OCV_OK;
-}
-
 int copier_child(struct copier *c, const struct image *from, const struct manifest_doc *child,
                  const struct ocv_buffer *config, struct ocv_error *err)
 {
     const struct ocv_descriptor *d = &child->descriptor;
-    struct ocv_descriptor seen;
-    if (!c->to->reference)
-        return to_layout(c, from, child, config, err);
+    if (!c->to->reference) {
+        int64_t size = child_bytes(child);
+        size_t row = progress_add(c->progress, d->digest, size);
+        char digest[OCV_DIGEST_MAX];
+        if (config) {
+            memcpy(digest, ocv_manifest_config(child->manifest)->digest, sizeof(digest));
+            OCV_TRY(ocv_layout_write_blob(c->to->layout, config->data, config->len, digest, err));
+        }
+        OCV_TRY(child_transfer(c->cli, from, child, c->to->layout, 0, NULL, NULL, err));
+        c->manifests++;
+        c->bytes_sent += size;
+        progress_set(c->progress, row, LAYER_DONE, size, size);
+        return OCV_OK;
+    }
     /* A registry only accepts a manifest when everything it names is there. */
+    struct ocv_descriptor seen;
     if (place_head(c->to, d->digest, &seen, NULL) == OCV_OK && seen.size == d->size) {
         c->bytes_present += child_bytes(child);
         return OCV_OK;
@@ -237,31 +220,25 @@ int copier_child(struct copier *c, const struct image *from, const struct manife
     return OCV_OK;
 }
 
-static int read_document(struct copier *c, const struct image *from, const struct ocv_descriptor *d,
-                         struct ocv_buffer *body, struct ocv_error *err)
-{
-    struct ocv_descriptor seen;
-    int status;
-    if (!strcmp(d->digest, from->top.digest))
-        return ocv_buffer_append(body, from->body.data, from->body.len, err);
-    status = from->layout
-                 ? ocv_layout_read_blob(from->layout, d->digest, body, err)
-                 : ocv_registry_get(c->cli->registry, from->reference, d->digest, body, &seen, err);
-    if (status == OCV_OK && d->size >= 0 && (size_t)d->size != body->len)
-        status = ocv_error_set(err, OCV_ERR_MISMATCH, "%s has %zu bytes, expected %lld", d->digest,
-                               body->len, (long long)d->size);
-    return status < 0 && from->layout ? ocv_error_prefix(err, "%s", from->text) : status;
-}
-
-static int copy_document(struct copier *c, const struct image *from, const struct ocv_descriptor *d,
-                         unsigned depth, struct ocv_error *err)
+int copier_tree(struct copier *c, const struct image *from, const struct ocv_descriptor *d,
+                unsigned depth, struct ocv_error *err)
 {
     enum ocv_document_kind kind = OCV_DOCUMENT_MANIFEST;
     ocv_auto_child child = {.descriptor = *d};
     struct ocv_buffer *body = &child.body;
+    struct ocv_descriptor seen;
     ocv_buffer_init(body, OCV_MANIFEST_MAX);
-    OCV_TRY(read_document(c, from, d, body, err));
-    int status = ocv_document_kind(body->data, body->len, d->media_type, &kind, err);
+    bool top = !strcmp(d->digest, from->top.digest); /* it was read already */
+    int status = top            ? ocv_buffer_append(body, from->body.data, from->body.len, err)
+                 : from->layout ? ocv_layout_read_blob(from->layout, d->digest, body, err)
+                                : ocv_registry_get(c->cli->registry, from->reference, d->digest,
+                                                   body, &seen, err);
+    if (!top && status == OCV_OK && d->size >= 0 && (size_t)d->size != body->len)
+        status = ocv_error_set(err, OCV_ERR_MISMATCH, "%s has %zu bytes, expected %lld", d->digest,
+                               body->len, (long long)d->size);
+    if (status < 0)
+        return !top && from->layout ? ocv_error_prefix(err, "%s", from->text) : status;
+    status = ocv_document_kind(body->data, body->len, d->media_type, &kind, err);
     if (status == OCV_OK && kind == OCV_DOCUMENT_MANIFEST)
         status = ocv_manifest_parse(body->data, body->len, d->media_type, &child.manifest, err);
     if (status < 0)
@@ -278,21 +255,9 @@ static int copy_document(struct copier *c, const struct image *from, const struc
     for (size_t i = 0; i < ocv_index_count(index); i++) {
         struct ocv_descriptor below;
         OCV_TRY(child_descriptor(ocv_index_entry(index, i), &below, err));
-        OCV_TRY(copy_document(c, from, &below, depth + 1, err));
+        OCV_TRY(copier_tree(c, from, &below, depth + 1, err));
     }
     if (depth == 0) /* the topmost document gets its tag at the very end */
         return OCV_OK;
     return place_put(c->to, NULL, d, body->data, body->len, err);
-}
-
-int copier_tree(struct copier *copier, const struct image *from,
-                const struct ocv_descriptor *descriptor, struct ocv_error *err)
-{
-    return copy_document(copier, from, descriptor, 0, err);
-}
-
-int copier_document(struct copier *copier, const struct image *from,
-                    const struct ocv_descriptor *descriptor, struct ocv_error *err)
-{
-    return copy_document(copier, from, descriptor, 1, err);
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SOURCE_MAX (1024u * 1024)
+
 static const struct ocv_option options[] = {
     {.name = "default",
      .value = "REF",
@@ -57,8 +59,12 @@ static const struct cli_command command = {
 static int create_index(struct edit *e, struct ocv_error *err)
 {
     ocv_auto(ocv_edit_source) source = NULL;
-    if (e->from)
-        OCV_TRY(build_from_file(e->from, &source, err));
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, SOURCE_MAX);
+    if (e->from) {
+        OCV_TRY(cli_read_file(e->from, &text, err));
+        OCV_TRY(ocv_edit_source_parse(e->from, text.data ? text.data : "", text.len, &source, err));
+    }
     const char *target = source ? ocv_edit_source_target(source) : NULL;
     char **arguments = e->build.cli->arguments;
     bool given = *arguments && (!target || !strchr(*arguments, '='));

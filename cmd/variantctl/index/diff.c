@@ -39,11 +39,6 @@ static int open_any(struct cli *cli, const char *name, struct image *out, struct
     return file ? image_open_file(name, out, err) : image_open(cli, name, out, err);
 }
 
-static struct changes_side side_of(const struct image *image)
-{
-    return (struct changes_side){image->index, &image->body, image->top.digest};
-}
-
 static int diff_indexes(struct cli *cli, char **names, bool json, bool *differ,
                         struct ocv_error *err)
 {
@@ -53,7 +48,8 @@ static int diff_indexes(struct cli *cli, char **names, bool json, bool *differ,
     OCV_TRY(open_any(cli, names[0], &before, err));
     OCV_TRY(open_any(cli, names[1], &after, err));
     *differ = strcmp(before.top.digest, after.top.digest) != 0;
-    const struct changes_side old = side_of(&before), new = side_of(&after);
+    const struct changes_side old = {before.index, &before.body, before.top.digest},
+                              new = {after.index, &after.body, after.top.digest};
     ocv_auto_json *root = changes_between(&old, &new);
     if (json || !root)
         return print_document(ocv_steal(&root), err);

@@ -138,22 +138,6 @@ static int run_remove(struct edit *e, char **arguments, struct ocv_error *err)
     return status < 0 ? ocv_error_prefix(err, "%s", arguments[0]) : finish_edit(e, err);
 }
 
-/* The label that --label gives to the same entries, which is then done; NULL: none. An unlabelled
- * image must get label and properties together; otherwise it would become a second default in
- * between. */
-static const char *take_label(struct edit *e, const char *which)
-{
-    size_t len = strlen(which);
-    for (size_t i = 0; i < e->labels.n; i++) {
-        const char *text = e->labels.texts[i];
-        if (!text || strncmp(text, which, len) != 0 || text[len] != '=')
-            continue;
-        e->labels.texts[i] = NULL;
-        return text + len + 1;
-    }
-    return NULL;
-}
-
 /* Those of `a` that `b` has not, as the end of a list. */
 static int append_without(const struct ocv_properties *a, const struct ocv_properties *b,
                           struct ocv_buffer *out, struct ocv_error *err)
@@ -208,9 +192,18 @@ static int annotate_one(struct edit *e, const char *text, bool label, struct ocv
         label ? OCV_OK : ocv_properties_parse(equals + 1, strlen(equals + 1), &properties, err);
     if (status == OCV_OK && change != '=')
         status = change_properties(e, which, change == '+', &properties, err);
+    /* An unlabelled image must get label and properties together; otherwise it would become a
+     * second default in between. So the --label for the same entries is done here. */
+    const char *named = label ? equals + 1 : NULL;
+    for (size_t i = 0, len = strlen(which); i < e->labels.n && !named; i++) {
+        const char *other = e->labels.texts[i];
+        if (!other || strncmp(other, which, len) != 0 || other[len] != '=')
+            continue;
+        e->labels.texts[i] = NULL;
+        named = other + len + 1;
+    }
     if (status == OCV_OK)
-        status = ocv_edit_annotate(e->build.document, which, e->platform,
-                                   label ? equals + 1 : take_label(e, which), properties, err);
+        status = ocv_edit_annotate(e->build.document, which, e->platform, named, properties, err);
     if (status < 0 && status != OCV_ERR_NOT_FOUND)
         ocv_error_prefix(err, "%s", which);
     return status;

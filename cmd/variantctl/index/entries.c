@@ -19,44 +19,6 @@ static const char *text_in(const json_t *object, const char *key)
     return text && *text ? text : NULL;
 }
 
-/* An image's platform is the one in its config. But tools that make a twin in another format set
- * os.features only in the index (`listed`, or NULL). */
-static int add_entry(struct build *b, const struct item *item, const struct index_image *job,
-                     const struct ocv_entry *listed, const struct ocv_buffer *config,
-                     struct ocv_error *err)
-{
-    const char *features[OS_FEATURES_MAX];
-    ocv_auto_json *root = NULL;
-    int status = ocv_json_load_counted("the image config", config->data, config->len,
-                                       OCV_MANIFEST_MAX, OCV_JSON_VALUES_MAX, &root, err);
-    if (status < 0)
-        return ocv_error_prefix(err, "%s", item->reference);
-    struct ocv_edit_image image = {.label = job->label,
-                                   .properties =
-                                       job->properties ? job->properties : item->properties,
-                                   .descriptor = job->child.descriptor,
-                                   .replace = b->replace,
-                                   .platform = {.os = text_in(root, "os"),
-                                                .architecture = text_in(root, "architecture"),
-                                                .variant = text_in(root, "variant"),
-                                                .os_version = text_in(root, "os.version"),
-                                                .os_features = features}};
-    const json_t *list = json_object_get(root, "os.features");
-    for (size_t i = 0; i < json_array_size(list) && i < OS_FEATURES_MAX; i++) {
-        const char *feature = json_string_value(json_array_get(list, i));
-        if (feature)
-            features[image.platform.n_os_features++] = feature;
-    }
-    if (image.platform.n_os_features == 0 && listed) {
-        image.platform.os_features = listed->platform.os_features;
-        image.platform.n_os_features = listed->platform.n_os_features;
-    }
-    if (!image.platform.os || !image.platform.architecture)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s: the image config names no os and architecture",
-                             item->reference);
-    return ocv_edit_add(b->document, &image, err);
-}
-
 static struct index_image *new_job(struct build *b, size_t image, const char *label,
                                    struct ocv_error *err)
 {
@@ -110,22 +72,52 @@ static int derive_child(struct build *b, const struct item *item, struct index_i
     return OCV_ERR_DATA;
 }
 
+/* An image's platform is the one in its config. But tools that make a twin in another format set
+ * os.features only in the index (`listed`, or NULL). */
 static int list_job(struct build *b, const struct item *item, struct index_image *job,
                     const struct ocv_entry *listed, const struct ocv_buffer *config,
                     struct ocv_error *err)
 {
+    const struct ocv_properties *properties = job->properties ? job->properties : item->properties;
     if (b->relabel && job->label) {
         memcpy(job->relabelled_from, job->child.descriptor.digest, OCV_DIGEST_MAX);
-        OCV_TRY(relabel_child(&job->child, config, job->label,
-                              job->properties ? job->properties : item->properties, &job->config,
-                              err));
+        OCV_TRY(relabel_child(&job->child, config, job->label, properties, &job->config, err));
     }
     /* For lint; a config that is not JSON is the registry's fault, and is refused elsewhere. */
     const struct ocv_buffer *body = &job->child.body,
                             *new = job->config.len ? &job->config : config;
     job->manifest = ocv_json_load_any(body->data, body->len, OCV_JSON_VALUES_MAX, 0, NULL);
     job->config_json = ocv_json_load_any(new->data, new->len, OCV_JSON_VALUES_MAX, 0, NULL);
-    return add_entry(b, item, job, listed, config, err);
+
+    const char *features[OS_FEATURES_MAX];
+    ocv_auto_json *root = NULL;
+    int status = ocv_json_load_counted("the image config", config->data, config->len,
+                                       OCV_MANIFEST_MAX, OCV_JSON_VALUES_MAX, &root, err);
+    if (status < 0)
+        return ocv_error_prefix(err, "%s", item->reference);
+    struct ocv_edit_image image = {.label = job->label,
+                                   .properties = properties,
+                                   .descriptor = job->child.descriptor,
+                                   .replace = b->replace,
+                                   .platform = {.os = text_in(root, "os"),
+                                                .architecture = text_in(root, "architecture"),
+                                                .variant = text_in(root, "variant"),
+                                                .os_version = text_in(root, "os.version"),
+                                                .os_features = features}};
+    const json_t *list = json_object_get(root, "os.features");
+    for (size_t i = 0; i < json_array_size(list) && i < OS_FEATURES_MAX; i++) {
+        const char *feature = json_string_value(json_array_get(list, i));
+        if (feature)
+            features[image.platform.n_os_features++] = feature;
+    }
+    if (image.platform.n_os_features == 0 && listed) {
+        image.platform.os_features = listed->platform.os_features;
+        image.platform.n_os_features = listed->platform.n_os_features;
+    }
+    if (!image.platform.os || !image.platform.architecture)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: the image config names no os and architecture",
+                             item->reference);
+    return ocv_edit_add(b->document, &image, err);
 }
 
 /* Add the entry for drivers that cannot compile the image's PTX; takes over `base`. */
@@ -181,14 +173,6 @@ int build_add_image(struct build *b, const struct item *item, size_t image,
     return OCV_OK;
 }
 
-static bool attests_to(const char *entry, const struct ocv_descriptor *descriptor)
-{
-    ocv_auto_json *json = ocv_json_load_any(entry, strlen(entry), OCV_JSON_VALUES_MAX, 0, NULL);
-    const json_t *annotations = json_object_get(json, "annotations");
-    const char *subject = ocv_json_text(annotations, "vnd.docker.reference.digest");
-    return subject && !strcmp(subject, descriptor->digest);
-}
-
 /* The image's attestations follow it, with the bytes that they had in its index. */
 static int add_attestations(struct build *b, const struct item *item, size_t image,
                             const struct ocv_edit *from, const struct ocv_descriptor *descriptor,
@@ -198,8 +182,12 @@ static int add_attestations(struct build *b, const struct item *item, size_t ima
     for (size_t i = 0; from && i < ocv_edit_count(from); i++) {
         const char *text = ocv_edit_entry(from, i);
         struct ocv_descriptor d;
-        if (ocv_index_entry(index, i)->code != OCV_REJECT_ATTESTATION ||
-            !attests_to(text, descriptor))
+        if (ocv_index_entry(index, i)->code != OCV_REJECT_ATTESTATION)
+            continue;
+        ocv_auto_json *json = ocv_json_load_any(text, strlen(text), OCV_JSON_VALUES_MAX, 0, NULL);
+        const char *subject =
+            ocv_json_text(json_object_get(json, "annotations"), "vnd.docker.reference.digest");
+        if (!subject || strcmp(subject, descriptor->digest) != 0)
             continue;
         if (b->relabel && item->label) {
             cli_warn(b->cli,

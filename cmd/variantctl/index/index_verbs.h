@@ -125,10 +125,6 @@ void build_free(struct build *build);
 int build_item(struct build *build, const char *label, const char *reference,
                struct ocv_properties *properties, const char *where,
                struct ocv_error *err) OCV_WARN_UNUSED;
-/** Restrict the last item to one entry of an index: that of `platform` (NULL: the one matching its
- *  label). */
-int build_item_platform(struct build *build, const char *platform,
-                        struct ocv_error *err) OCV_WARN_UNUSED;
 /** An item as written on a command line: LABEL=REF[,PROPERTY...]. */
 int build_argument(struct build *build, const char *text, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Read all items' images and add them to the document. */
@@ -165,9 +161,10 @@ void build_warn_left_out(const struct build *build);
 /** Print what `lint` finds in the file of --from. OCV_ERR_DATA for errors, unless --no-lint. */
 int build_review_source(struct build *build, const struct ocv_edit_source *source,
                         struct ocv_error *err) OCV_WARN_UNUSED;
-/** OCV_ERR_DATA if accelerators have no order, unless --no-lint. Checked for a new index before any
- *  image is requested. */
-int build_check_order(const struct build *build, struct ocv_error *err) OCV_WARN_UNUSED;
+/** OCV_ERR_DATA if accelerators have no order, unless --no-lint. `index` NULL: checked for a new
+ *  index before any image is requested. */
+int build_check_order(const struct build *build, const struct ocv_index *index,
+                      struct ocv_error *err) OCV_WARN_UNUSED;
 /** Lint the index before it is written, and print warnings. OCV_ERR_DATA for lint errors and for
  *  accelerators without an order, unless --no-lint. */
 int build_review(const struct build *build, const struct ocv_index *index,
@@ -180,10 +177,7 @@ int build_review(const struct build *build, const struct ocv_index *index,
 int build_rank(struct build *build, const struct ocv_index *index, const struct ocv_buffer *bytes,
                bool *ranked, struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** Read the file of --from. */
-int build_from_file(const char *path, struct ocv_edit_source **out,
-                    struct ocv_error *err) OCV_WARN_UNUSED;
-/** Add its items, annotations and layout; `path` names it in messages. */
+/** Add the items, annotations and layout of --from; `path` names the file in messages. */
 int build_from_source(struct build *build, const char *path, const struct ocv_edit_source *source,
                       struct ocv_error *err) OCV_WARN_UNUSED;
 
@@ -210,9 +204,6 @@ int copy_referrers(struct copier *copier, const struct image *from, const char *
 
 #define EDIT_ANNOTATIONS_MAX 256u
 
-/** Kind of an annotation option. */
-enum edit_annotation { EDIT_NAMESPACES, EDIT_STATIC, EDIT_ANNOTATION };
-
 /** State of such a verb. Zero-initialise. */
 struct edit {
     struct build build;
@@ -221,8 +212,7 @@ struct edit {
     struct ocv_option_list labels; /**< --label WHICH=LABEL */
     struct edit_annotations {
         struct {
-            enum edit_annotation kind;
-            const char *text;
+            const char *option, *text;
         } list[EDIT_ANNOTATIONS_MAX];
         size_t n;
     } annotations; /**< --namespaces, --static, --annotation, in the given order */
@@ -298,14 +288,9 @@ void copier_close(struct copier *copier);
  *  stored anywhere yet. */
 int copier_child(struct copier *copier, const struct image *from, const struct manifest_doc *child,
                  const struct ocv_buffer *config, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Copy a manifest or index of the image's repository by digest, with everything below it. An index
- *  itself is left to the caller. */
-int copier_tree(struct copier *copier, const struct image *from,
-                const struct ocv_descriptor *descriptor, struct ocv_error *err) OCV_WARN_UNUSED;
-/** The same, including the index. */
-int copier_document(struct copier *copier, const struct image *from,
-                    const struct ocv_descriptor *descriptor, struct ocv_error *err) OCV_WARN_UNUSED;
-/** A summary of what was copied, as text. */
-const char *copier_summary(const struct copier *copier, char *out, size_t size);
+/** Copy a manifest or index of the image's repository by digest, with everything below it. `depth`
+ *  0: an index itself is left to the caller; 1: it is copied, too. */
+int copier_tree(struct copier *copier, const struct image *from, const struct ocv_descriptor *d,
+                unsigned depth, struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

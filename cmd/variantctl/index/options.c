@@ -15,31 +15,15 @@ int edit_take_once(const struct ocv_option_given *given, struct ocv_error *err)
     return OCV_OK;
 }
 
-static int add_annotation(const struct ocv_option_given *given, enum edit_annotation kind,
-                          struct ocv_error *err)
+static int take_annotation(const struct ocv_option_given *given, struct ocv_error *err)
 {
     struct edit_annotations *annotations = given->into;
     if (annotations->n == EDIT_ANNOTATIONS_MAX)
         return ocv_error_set(err, OCV_ERR_INVALID, "more than %u annotations",
                              EDIT_ANNOTATIONS_MAX);
-    annotations->list[annotations->n].kind = kind;
+    annotations->list[annotations->n].option = given->option->name;
     annotations->list[annotations->n++].text = given->value;
     return OCV_OK;
-}
-
-static int take_namespaces(const struct ocv_option_given *given, struct ocv_error *err)
-{
-    return add_annotation(given, EDIT_NAMESPACES, err);
-}
-
-static int take_static(const struct ocv_option_given *given, struct ocv_error *err)
-{
-    return add_annotation(given, EDIT_STATIC, err);
-}
-
-static int take_annotation(const struct ocv_option_given *given, struct ocv_error *err)
-{
-    return add_annotation(given, EDIT_ANNOTATION, err);
 }
 
 static int take_platform(const struct ocv_option_given *given, struct ocv_error *err)
@@ -55,12 +39,12 @@ const struct ocv_option edit_annotation_rows[] = {
     {.name = "namespaces",
      .value = "A,B",
      .help = "most important namespace first",
-     OCV_OPTION_CALL(take_namespaces)},
+     OCV_OPTION_CALL(take_annotation)},
     {.name = "static",
      .value = "NS='F :: V, ...'",
      .help = "rank builds by a list of the publisher's own",
      .flags = OCV_OPTION_MORE,
-     OCV_OPTION_CALL(take_static)},
+     OCV_OPTION_CALL(take_annotation)},
     {.name = "annotation",
      .value = "KEY=VALUE",
      .help = "on the index; an empty VALUE removes it",
@@ -111,10 +95,10 @@ static int set_pair(struct edit *e, const char *prefix, const char *text, const 
 int edit_annotations(struct edit *e, struct ocv_error *err)
 {
     for (size_t i = 0; i < e->annotations.n; i++) {
-        const char *text = e->annotations.list[i].text;
-        if (e->annotations.list[i].kind == EDIT_NAMESPACES)
+        const char *option = e->annotations.list[i].option, *text = e->annotations.list[i].text;
+        if (!strcmp(option, "namespaces"))
             OCV_TRY(ocv_edit_set(e->build.document, OCV_ANNOTATION_NAMESPACES, text, err));
-        else if (e->annotations.list[i].kind == EDIT_STATIC)
+        else if (!strcmp(option, "static"))
             OCV_TRY(set_pair(e, OCV_ANNOTATION_STATIC, text, "NS='FEATURE :: VALUE, ...'", err));
         else
             OCV_TRY(set_pair(e, "", text, "KEY=VALUE", err));

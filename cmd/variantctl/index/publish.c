@@ -122,30 +122,6 @@ int publication_based_on(struct publication *p, const char *digest, struct ocv_e
     return strcmp(p->before, digest) ? fail_moved(p, p->before, digest, err) : OCV_OK;
 }
 
-/* Another writer may have written since, or a replica may be late. In a layout later writers
- * compare under its lock, so only the bytes are checked, not the tag. */
-static int read_back(struct publication *p, struct ocv_error *err)
-{
-    const char *object = p->to->reference ? p->to->tag : p->descriptor.digest;
-    for (unsigned tried = 1;; tried++) {
-        struct ocv_descriptor now;
-        ocv_auto_buffer body;
-        ocv_buffer_init(&body, OCV_MANIFEST_MAX);
-        int status = place_get(p->to, object, &body, &now, err);
-        if (status < 0 && status != OCV_ERR_NOT_FOUND)
-            return ocv_error_prefix(err, "reading back what was written");
-        if (status == OCV_OK && !strcmp(now.digest, p->descriptor.digest))
-            return OCV_OK;
-        bool old = status < 0 || !strcmp(now.digest, p->before);
-        if (!old || tried == READ_BACK_TRIES)
-            return ocv_error_set(
-                err, OCV_ERR_DENIED,
-                "%s:%s was written as %s, but names %s: another writer changed it since",
-                p->to->name, p->to->tag, p->descriptor.digest, status < 0 ? "nothing" : now.digest);
-        sleep(1);
-    }
-}
-
 int publication_write(struct publication *p, const char *media_type, const struct ocv_buffer *bytes,
                       struct ocv_error *err)
 {
@@ -171,7 +147,27 @@ int publication_write(struct publication *p, const char *media_type, const struc
         if (status < 0)
             return status;
     }
-    return read_back(p, err);
+    /* Another writer may have written since, or a replica may be late. In a layout later writers
+     * compare under its lock, so only the bytes are checked, not the tag. */
+    const char *object = p->to->reference ? p->to->tag : p->descriptor.digest;
+    for (unsigned tried = 1;; tried++) {
+        struct ocv_descriptor found;
+        ocv_auto_buffer body;
+        ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+        int status = place_get(p->to, object, &body, &found, err);
+        if (status < 0 && status != OCV_ERR_NOT_FOUND)
+            return ocv_error_prefix(err, "reading back what was written");
+        if (status == OCV_OK && !strcmp(found.digest, p->descriptor.digest))
+            return OCV_OK;
+        bool old = status < 0 || !strcmp(found.digest, p->before);
+        if (!old || tried == READ_BACK_TRIES)
+            return ocv_error_set(
+                err, OCV_ERR_DENIED,
+                "%s:%s was written as %s, but names %s: another writer changed it since",
+                p->to->name, p->to->tag, p->descriptor.digest,
+                status < 0 ? "nothing" : found.digest);
+        sleep(1);
+    }
 }
 
 /* Compared with the tag's previous document; NULL if that was not an index, or cannot be read any
@@ -199,7 +195,7 @@ static int print_text(const struct publication *p, const struct copier *copier,
 {
     const struct place *to = p->to;
     bool dry = p->options->dry_run;
-    char summary[200], what[48];
+    char what[48];
     ocv_auto(ocv_index) index = NULL;
     bool is_index = ocv_index_parse(p->bytes->data, p->bytes->len, NULL, &index, NULL) == OCV_OK;
     size_t n = is_index ? ocv_index_count(index) : 0;
@@ -215,8 +211,13 @@ static int print_text(const struct publication *p, const struct copier *copier,
             changes_print(changes, stdout);
     }
     bool copied = copier && (copier->manifests || copier->bytes_present);
-    if (copied && !dry && to->reference)
-        printf("%s\n", copier_summary(copier, summary, sizeof(summary)));
+    if (copied && !dry && to->reference) {
+        char sent[FORMAT_NUMBER_MAX], mounted[FORMAT_NUMBER_MAX], present[FORMAT_NUMBER_MAX];
+        printf("%zu manifest%s written; blobs: %s sent, %s mounted, %s there before\n",
+               copier->manifests, copier->manifests == 1 ? "" : "s",
+               format_bytes(copier->bytes_sent, sent), format_bytes(copier->bytes_mounted, mounted),
+               format_bytes(copier->bytes_present, present));
+    }
     if (to->reference && !dry)
         printf("sign it with everything in it: cosign sign --recursive %s@%s\n", to->name,
                p->descriptor.digest);

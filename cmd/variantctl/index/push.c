@@ -34,7 +34,7 @@ static int push_index(struct build *b, const char *from, const char *to, struct 
     if (!b->options.dry_run)
         OCV_TRY(place_prepare(&b->to, err));
     if (!b->options.dry_run && !here) {
-        OCV_TRY(copier_tree(&copier, &image, &image.top, err));
+        OCV_TRY(copier_tree(&copier, &image, &image.top, 0, err));
         if (b->options.referrers)
             OCV_TRY(copy_referrers(&copier, &image, image.top.digest, err));
         for (size_t i = 0; index && b->options.referrers && i < ocv_index_count(image.index); i++)

@@ -10,18 +10,6 @@
 
 #define DEPTH_MAX 3u /* a signature of an SBOM of an image */
 
-static int descriptor_of(const json_t *entry, struct ocv_descriptor *out, struct ocv_error *err)
-{
-    const char *type = ocv_json_text(entry, "mediaType");
-    const char *digest = ocv_json_text(entry, "digest");
-    if (!type || !digest || !ocv_digest_known(digest) || strlen(type) >= sizeof(out->media_type))
-        return ocv_error_set(err, OCV_ERR_DATA, "a malformed referrer");
-    snprintf(out->media_type, sizeof(out->media_type), "%s", type);
-    snprintf(out->digest, sizeof(out->digest), "%s", digest);
-    out->size = json_integer_value(json_object_get(entry, "size"));
-    return OCV_OK;
-}
-
 /* Tags of cosign versions older than referrers. */
 static int copy_tags(struct copier *copier, const struct image *from, struct place *source,
                      const char *digest, struct ocv_error *err)
@@ -41,7 +29,7 @@ static int copy_tags(struct copier *copier, const struct image *from, struct pla
             return status;
         if (!d.media_type[0])
             snprintf(d.media_type, sizeof(d.media_type), "%s", OCV_MEDIA_TYPE_MANIFEST);
-        OCV_TRY(copier_tree(copier, from, &d, err));
+        OCV_TRY(copier_tree(copier, from, &d, 0, err));
         OCV_TRY(place_put(copier->to, tag, &d, body.data, body.len, err));
     }
     return OCV_OK;
@@ -59,8 +47,15 @@ static int copy_level(struct copier *copier, const struct image *from, const cha
     OCV_TRY(list_referrers(&source, digest, &source_api, found, err));
     for (size_t i = 0; i < json_array_size(found); i++) {
         struct ocv_descriptor d;
-        OCV_TRY(descriptor_of(json_array_get(found, i), &d, err));
-        OCV_TRY(copier_document(copier, from, &d, err));
+        const json_t *entry = json_array_get(found, i);
+        const char *type = ocv_json_text(entry, "mediaType"),
+                   *name = ocv_json_text(entry, "digest");
+        if (!type || !name || !ocv_digest_known(name) || strlen(type) >= sizeof(d.media_type))
+            return ocv_error_set(err, OCV_ERR_DATA, "a malformed referrer");
+        snprintf(d.media_type, sizeof(d.media_type), "%s", type);
+        snprintf(d.digest, sizeof(d.digest), "%s", name);
+        d.size = json_integer_value(json_object_get(entry, "size"));
+        OCV_TRY(copier_tree(copier, from, &d, 1, err));
         if (depth + 1 < DEPTH_MAX)
             OCV_TRY(copy_level(copier, from, d.digest, depth + 1, err));
     }

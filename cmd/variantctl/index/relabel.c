@@ -47,48 +47,40 @@ static int dump_json(const json_t *json, struct ocv_buffer *out, struct ocv_erro
     return ocv_buffer_append(out, text, strlen(text), err);
 }
 
-static int write_config(const struct ocv_buffer *old, const char *label, const char *properties,
-                        struct ocv_buffer *out, struct ocv_error *err)
-{
-    ocv_auto_json *root = NULL;
-    OCV_TRY(load_json("the image config", old, &root, err));
-    json_t *labels = object_in(object_in(root, "config"), "Labels");
-    if (!labels || json_object_set_new(labels, OCV_ANNOTATION_LABEL, json_string(label)) < 0 ||
-        json_object_set_new(labels, OCV_ANNOTATION_PROPERTIES, json_string(properties)) < 0)
-        return ocv_error_nomem(err);
-    return dump_json(root, out, err);
-}
-
-static int write_manifest(struct manifest_doc *child, const char *label,
-                          const struct ocv_buffer *config, struct ocv_error *err)
-{
-    char digest[OCV_DIGEST_MAX];
-    ocv_auto_json *root = NULL;
-    OCV_TRY(load_json("the image manifest", &child->body, &root, err));
-    OCV_TRY(ocv_digest_bytes(config->data, config->len, digest, err));
-    json_t *descriptor = json_object_get(root, "config"), *layers = json_object_get(root, "layers");
-    json_object_set_new(descriptor, "digest", json_string(digest));
-    json_object_set_new(descriptor, "size", json_integer((json_int_t)config->len));
-    json_object_del(descriptor, "data");
-    json_t *top = json_array_get(layers, json_array_size(layers) - 1);
-    /* Docker manifests have no annotations */
-    if (top && strcmp(child->descriptor.media_type, OCV_MEDIA_TYPE_DOCKER_MANIFEST) != 0)
-        json_object_set_new(object_in(top, "annotations"), LAYER_ANNOTATION, json_string(label));
-    return dump_json(root, &child->body, err);
-}
-
 int relabel_child(struct manifest_doc *child, const struct ocv_buffer *old_config,
                   const char *label, const struct ocv_properties *properties,
                   struct ocv_buffer *config, struct ocv_error *err)
 {
     struct ocv_descriptor *d = &child->descriptor;
+    char digest[OCV_DIGEST_MAX];
+    ocv_auto_json *image = NULL;
+    ocv_auto_json *manifest = NULL;
     ocv_auto_buffer list;
     ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     ocv_buffer_init(config, OCV_MANIFEST_MAX);
     if (properties)
         OCV_TRY(ocv_properties_format(properties, &list, err));
-    OCV_TRY(write_config(old_config, label, list.data ? list.data : "", config, err));
-    OCV_TRY(write_manifest(child, label, config, err));
+    OCV_TRY(load_json("the image config", old_config, &image, err));
+    json_t *labels = object_in(object_in(image, "config"), "Labels");
+    if (!labels || json_object_set_new(labels, OCV_ANNOTATION_LABEL, json_string(label)) < 0 ||
+        json_object_set_new(labels, OCV_ANNOTATION_PROPERTIES,
+                            json_string(list.data ? list.data : "")) < 0)
+        return ocv_error_nomem(err);
+    OCV_TRY(dump_json(image, config, err));
+
+    OCV_TRY(load_json("the image manifest", &child->body, &manifest, err));
+    OCV_TRY(ocv_digest_bytes(config->data, config->len, digest, err));
+    json_t *named = json_object_get(manifest, "config");
+    json_object_set_new(named, "digest", json_string(digest));
+    json_object_set_new(named, "size", json_integer((json_int_t)config->len));
+    json_object_del(named, "data");
+    const json_t *layers = json_object_get(manifest, "layers");
+    json_t *top = json_array_get(layers, json_array_size(layers) - 1);
+    /* Docker manifests have no annotations */
+    if (top && strcmp(d->media_type, OCV_MEDIA_TYPE_DOCKER_MANIFEST) != 0)
+        json_object_set_new(object_in(top, "annotations"), LAYER_ANNOTATION, json_string(label));
+    OCV_TRY(dump_json(manifest, &child->body, err));
+
     ocv_manifest_free(child->manifest);
     child->manifest = NULL;
     OCV_TRY(ocv_manifest_parse(child->body.data, child->body.len, d->media_type, &child->manifest,

@@ -114,11 +114,13 @@ static int join_names(const struct accelerator_list *names, bool meant, struct o
 
 /* No priority was given, and alphabetical order is meaningless. Suggest the order in which the
  * namespaces were given. */
-static int check_order(const struct build *b, const struct ocv_index *index, struct ocv_error *err)
+int build_check_order(const struct build *b, const struct ocv_index *index, struct ocv_error *err)
 {
     struct accelerator_list names = {0};
     const char *const *unused;
     bool declared = false;
+    if (b->options.no_lint || (b->edited && !index))
+        return OCV_OK;
     if (b->edited)
         ocv_index_namespaces(b->edited, &unused, &declared);
     add_all(b, &names, declared ? b->edited : NULL);
@@ -181,35 +183,24 @@ static bool was_told_of_file(const struct build *b, const struct ocv_lint_findin
 
 #define WHERE_MAX 4200u
 
-/* Where its author wrote it: a line of --from, or a tag of --from-tags; else the label. */
-static const char *origin_of(const struct build *b, const struct ocv_lint_finding *f,
-                             char out[WHERE_MAX])
-{
-    for (size_t i = 0; f->label && i < b->n_items; i++) {
-        const struct item *item = &b->items[i];
-        if (!item->label || !item->where || strcmp(item->label, f->label) != 0)
-            continue;
-        if (!item->source)
-            return item->where;
-        struct ocv_edit_source_image image =
-            ocv_edit_source_image(item->source, item->source_image);
-        size_t line = f->property
-                          ? ocv_edit_source_line(item->source, item->source_image, f->property)
-                          : image.line;
-        snprintf(out, WHERE_MAX, "%s:%zu", b->from, line);
-        return out;
-    }
-    return NULL;
-}
-
 static void report_finding(const struct build *b, const struct ocv_lint_finding *f, bool refused)
 {
     char line[WHERE_MAX];
-    const char *where = line;
+    const char *where = f->line ? line : NULL;
     if (f->line) /* of the file itself */
         snprintf(line, sizeof(line), "%.4000s:%zu", f->input, f->line);
-    else
-        where = origin_of(b, f, line);
+    /* Else where its author wrote it: a line of --from, or a tag of --from-tags. */
+    for (size_t i = 0; !where && f->label && i < b->n_items; i++) {
+        const struct item *item = &b->items[i];
+        if (!item->label || !item->where || strcmp(item->label, f->label) != 0)
+            continue;
+        where = item->source ? line : item->where;
+        if (item->source)
+            snprintf(line, sizeof(line), "%s:%zu", b->from,
+                     f->property
+                         ? ocv_edit_source_line(item->source, item->source_image, f->property)
+                         : ocv_edit_source_image(item->source, item->source_image).line);
+    }
     const char *kind = refused ? "error" : f->level == OCV_LINT_NOTE ? "note" : "warning";
     fprintf(stderr, "%s: %s: %s%s%s%s%s [%s %s]\n", b->cli->program, kind, where ? where : "",
             where ? ": " : "", f->where, *f->where ? ": " : "", f->message, f->rule->id,
@@ -298,16 +289,10 @@ int build_review_source(struct build *b, const struct ocv_edit_source *source,
     return refused ? refuse(b, b->from, refused, err) : status;
 }
 
-int build_check_order(const struct build *b, struct ocv_error *err)
-{
-    return b->edited || b->options.no_lint ? OCV_OK : check_order(b, NULL, err);
-}
-
 int build_review(const struct build *b, const struct ocv_index *index,
                  const struct ocv_buffer *bytes, struct ocv_error *err)
 {
-    if (!b->options.no_lint)
-        OCV_TRY(check_order(b, index, err));
+    OCV_TRY(build_check_order(b, index, err));
     for (size_t i = 0; b->edited && !b->options.no_lint && i < ocv_index_count(index); i++) {
         const struct ocv_entry *e = ocv_index_entry(index, i);
         if (e->code == OCV_REJECT_NONE && e->has_platform && !has_default(index, e) &&

@@ -32,16 +32,6 @@ static const struct cli_command command = {
            "  variantctl index show --json oci:images:app\n"
            "  variantctl index show --index index.json\n"};
 
-/* What its name does not say; NULL: nothing. */
-static const char *kind_of(const struct ocv_index *index, const struct ocv_entry *e)
-{
-    if (e->code != OCV_REJECT_NONE)
-        return e->detail ? e->detail : ocv_reject_name(e->code);
-    if (!ocv_index_has_variants(index))
-        return "an image without variants";
-    return ocv_entry_is_unfinished(e) ? "no annotations" : NULL;
-}
-
 static int format_index(const struct image *image, struct ocv_buffer *out, struct ocv_error *err)
 {
     const char *const *names;
@@ -70,7 +60,12 @@ static int format_index(const struct image *image, struct ocv_buffer *out, struc
     for (size_t i = 0; i < ocv_index_count(image->index); i++) {
         const struct ocv_entry *e = ocv_index_entry(image->index, i);
         char name[80], platform[128];
-        const char *kind = kind_of(image->index, e);
+        /* what its name does not say; NULL: nothing */
+        const char *kind = e->code != OCV_REJECT_NONE
+                               ? (e->detail ? e->detail : ocv_reject_name(e->code))
+                           : !ocv_index_has_variants(image->index) ? "an image without variants"
+                           : ocv_entry_is_unfinished(e)            ? "no annotations"
+                                                                   : NULL;
         OCV_TRY(ocv_buffer_printf(
             out, err, "%4zu  %-20s  %-24s  %s%s%s\n", i,
             explain_name(image->index, e, name, sizeof(name)),

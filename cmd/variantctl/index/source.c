@@ -6,16 +6,6 @@
 
 #include <string.h>
 
-#define SOURCE_MAX (1024u * 1024)
-
-int build_from_file(const char *path, struct ocv_edit_source **out, struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, SOURCE_MAX);
-    OCV_TRY(cli_read_file(path, &text, err));
-    return ocv_edit_source_parse(path, text.data ? text.data : "", text.len, out, err);
-}
-
 int build_from_source(struct build *b, const char *path, const struct ocv_edit_source *source,
                       struct ocv_error *err)
 {
@@ -42,10 +32,12 @@ int build_from_source(struct build *b, const char *path, const struct ocv_edit_s
             OCV_TRY(ocv_properties_parse(text.data ? text.data : "", text.len, &properties, err));
         }
         OCV_TRY(build_item(b, image.label, image.reference, properties, where, err));
-        b->items[b->n_items - 1].source = source;
-        b->items[b->n_items - 1].source_image = i;
-        if ((image.platform || image.shared))
-            OCV_TRY(build_item_platform(b, image.platform, err));
+        struct item *item = &b->items[b->n_items - 1];
+        item->source = source;
+        item->source_image = i;
+        item->by_label = image.shared && !image.platform;
+        if (image.platform)
+            OCV_TRY(ocv_platform_parse(image.platform, &item->platform, err));
     }
     return OCV_OK;
 }

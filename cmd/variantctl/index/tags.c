@@ -185,42 +185,8 @@ static int add_members(struct build *b, const struct ocv_reference *reference,
     return set_missing(b, OCV_ANNOTATION_STATIC BUILD_PRIORITY, &order, err);
 }
 
-static int plan_items(struct build *b, const struct ocv_reference *reference,
-                      const struct rules_tags *tags, const char *glob, const char *rules_path,
-                      struct ocv_error *err)
-{
-    ocv_auto(ocv_tag_rules) rules = NULL;
-    ocv_auto(ocv_tag_plan) plan = NULL;
-    size_t set = 0;
-    bool authoring = false;
-    const char *const *doubts;
-    if (tags->n == 0)
-        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no tag like %s", reference->name, glob);
-    OCV_TRY(rules_load_more(b->cli, rules_path, reference, &rules, err));
-    OCV_TRY(rules_load_authoring(rules, reference, &authoring, err));
-    OCV_TRY(ocv_tag_plan_new(rules, reference, NULL, (const char *const *)tags->list, tags->n,
-                             &plan, err));
-    OCV_TRY(choose_set(plan, b, glob, authoring, &set, err));
-    if (ocv_tag_plan_doubts(plan, set, &doubts) != 0)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s: %s", ocv_tag_plan_name(plan, set), doubts[0]);
-
-    /* Where a tag leaves a requirement open, read the image's config. */
-    struct rules_source data;
-    const struct ocv_tag_source source = rules_source(b->cli, reference, &data);
-    OCV_TRY(ocv_tag_plan_ask(plan, set, &source, err));
-    for (size_t i = 0; i < ocv_tag_plan_members(plan, set); i++) {
-        const struct ocv_tag *tag = ocv_tag_plan_member(plan, set, i, NULL);
-        const char *heard = ocv_tag_heard(tag), *wrong = ocv_tag_contradiction(tag);
-        if (wrong)
-            cli_warn(b->cli, "%s: %s; the configuration counts", ocv_tag_text(tag), wrong);
-        else if (heard)
-            cli_log(b->cli, "%s: %s, as its configuration says", ocv_tag_text(tag), heard);
-    }
-    report_plan(b, reference, plan, set);
-    return add_members(b, reference, plan, set, err);
-}
-
-int build_from_tags(struct build *b, const char *text, const char *rules, struct ocv_error *err)
+int build_from_tags(struct build *b, const char *text, const char *rules_path,
+                    struct ocv_error *err)
 {
     ocv_auto(ocv_reference) own = NULL;
     ocv_auto_tags all = {0};
@@ -240,5 +206,34 @@ int build_from_tags(struct build *b, const char *text, const char *rules, struct
     for (size_t i = 0; i < all.n; i++)
         if (fnmatch(glob, all.list[i], 0) == 0)
             OCV_TRY(rules_tags_add(&tags, all.list[i], err));
-    return plan_items(b, reference, &tags, glob, rules, err);
+
+    ocv_auto(ocv_tag_rules) rules = NULL;
+    ocv_auto(ocv_tag_plan) plan = NULL;
+    size_t set = 0;
+    bool authoring = false;
+    const char *const *doubts;
+    if (tags.n == 0)
+        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no tag like %s", reference->name, glob);
+    OCV_TRY(rules_load_more(b->cli, rules_path, reference, &rules, err));
+    OCV_TRY(rules_load_authoring(rules, reference, &authoring, err));
+    OCV_TRY(ocv_tag_plan_new(rules, reference, NULL, (const char *const *)tags.list, tags.n, &plan,
+                             err));
+    OCV_TRY(choose_set(plan, b, glob, authoring, &set, err));
+    if (ocv_tag_plan_doubts(plan, set, &doubts) != 0)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: %s", ocv_tag_plan_name(plan, set), doubts[0]);
+
+    /* Where a tag leaves a requirement open, read the image's config. */
+    struct rules_source data;
+    const struct ocv_tag_source source = rules_source(b->cli, reference, &data);
+    OCV_TRY(ocv_tag_plan_ask(plan, set, &source, err));
+    for (size_t i = 0; i < ocv_tag_plan_members(plan, set); i++) {
+        const struct ocv_tag *tag = ocv_tag_plan_member(plan, set, i, NULL);
+        const char *heard = ocv_tag_heard(tag), *wrong = ocv_tag_contradiction(tag);
+        if (wrong)
+            cli_warn(b->cli, "%s: %s; the configuration counts", ocv_tag_text(tag), wrong);
+        else if (heard)
+            cli_log(b->cli, "%s: %s, as its configuration says", ocv_tag_text(tag), heard);
+    }
+    report_plan(b, reference, plan, set);
+    return add_members(b, reference, plan, set, err);
 }
