@@ -63,15 +63,6 @@ static bool same_change(const struct coverage_change *a, const struct coverage_c
            same_choice(&a->after, &b->after);
 }
 
-/* True for the first of several equal changes, which is printed for all. */
-static bool is_first(const struct coverage_changes *changes, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (same_change(&changes->list[k], &changes->list[i]))
-            return false;
-    return true;
-}
-
 int coverage_changes_format(const struct coverage_changes *changes, struct ocv_buffer *out,
                             struct ocv_error *err)
 {
@@ -79,18 +70,22 @@ int coverage_changes_format(const struct coverage_changes *changes, struct ocv_b
         const char *image = changes->list[i].image;
         if (i == 0 || strcmp(image, changes->list[i - 1].image) != 0)
             OCV_TRY(ocv_buffer_printf(out, err, "%s\n", image));
-        if (is_first(changes, i)) {
-            const struct coverage_change *change = &changes->list[i];
-            OCV_TRY(ocv_buffer_printf(out, err, "  %s", change->host));
-            for (size_t k = i + 1; k < changes->n; k++)
-                if (same_change(change, &changes->list[k]))
-                    OCV_TRY(ocv_buffer_printf(out, err, ", %s", changes->list[k].host));
-            OCV_TRY(ocv_buffer_printf(out, err, ": "));
-            OCV_TRY(put_choice(&change->before, out, err));
-            OCV_TRY(ocv_buffer_printf(out, err, " -> "));
-            OCV_TRY(put_choice(&change->after, out, err));
-            OCV_TRY(ocv_buffer_append(out, "\n", 1, err));
-        }
+        /* The first of several equal changes is printed for all. */
+        const struct coverage_change *change = &changes->list[i];
+        size_t first = 0;
+        while (first < i && !same_change(&changes->list[first], change))
+            first++;
+        if (first < i)
+            continue;
+        OCV_TRY(ocv_buffer_printf(out, err, "  %s", change->host));
+        for (size_t k = i + 1; k < changes->n; k++)
+            if (same_change(change, &changes->list[k]))
+                OCV_TRY(ocv_buffer_printf(out, err, ", %s", changes->list[k].host));
+        OCV_TRY(ocv_buffer_printf(out, err, ": "));
+        OCV_TRY(put_choice(&change->before, out, err));
+        OCV_TRY(ocv_buffer_printf(out, err, " -> "));
+        OCV_TRY(put_choice(&change->after, out, err));
+        OCV_TRY(ocv_buffer_append(out, "\n", 1, err));
     }
     return ocv_buffer_printf(out, err, "%s%zu of %zu choices change (images %zu, machines %zu)\n",
                              changes->n ? "\n" : "", changes->n, changes->images * changes->hosts,

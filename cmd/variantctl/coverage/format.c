@@ -108,44 +108,6 @@ static int put_undecided(const struct coverage *c, struct ocv_buffer *out, struc
     return OCV_OK;
 }
 
-/* Widths of the first two columns. */
-struct coverage_widths {
-    int name, platform;
-};
-
-static struct coverage_widths measure_widths(const struct coverage *c)
-{
-    struct coverage_widths w = {12, 12};
-    for (size_t i = 0; i < count_entries(c); i++) {
-        const struct ocv_entry *entry = entry_at(c, i);
-        char name[80], platform[128];
-        if (!coverage_candidate(entry))
-            continue;
-        int n = (int)strlen(explain_name(c->image->index, entry, name, sizeof(name)));
-        int m = (int)strlen(ocv_platform_format(&entry->platform, platform, sizeof(platform)));
-        w.name = n > w.name ? n : w.name;
-        w.platform = m > w.platform ? m : w.platform;
-    }
-    return w;
-}
-
-static int put_row(const struct coverage *c, const struct ocv_entry *entry,
-                   struct coverage_widths w, struct ocv_buffer *out, struct ocv_error *err)
-{
-    static const char *const marks[] = {"?", ".", "+", "*"};
-    char name[80], platform[128];
-    OCV_TRY(ocv_buffer_printf(
-        out, err, "%-*s  %-*s", w.name, explain_name(c->image->index, entry, name, sizeof(name)),
-        w.platform,
-        entry->has_platform ? ocv_platform_format(&entry->platform, platform, sizeof(platform))
-                            : "-"));
-    for (size_t i = 0; i < c->n; i++)
-        if (c->hosts[i].alike)
-            OCV_TRY(ocv_buffer_printf(out, err, "  %*s", width_of(&c->hosts[i]),
-                                      marks[coverage_cell(&c->hosts[i], entry)]));
-    return ocv_buffer_append(out, "\n", 1, err);
-}
-
 #define TABLE_WIDTH 160 /* a wider table cannot be read */
 
 /* The hosts of a shared column. */
@@ -167,8 +129,19 @@ static int put_alike(const struct coverage *c, struct ocv_buffer *out, struct oc
 
 int coverage_format(struct coverage *c, struct ocv_buffer *out, struct ocv_error *err)
 {
-    struct coverage_widths w = measure_widths(c);
-    size_t width = (size_t)w.name + 2 + (size_t)w.platform;
+    static const char *const marks[] = {"?", ".", "+", "*"};
+    int first = 12, second = 12; /* widths of columns */
+    char name[80], platform[128];
+    for (size_t i = 0; i < count_entries(c); i++) {
+        const struct ocv_entry *entry = entry_at(c, i);
+        if (!coverage_candidate(entry))
+            continue;
+        int n = (int)strlen(explain_name(c->image->index, entry, name, sizeof(name)));
+        int m = (int)strlen(ocv_platform_format(&entry->platform, platform, sizeof(platform)));
+        first = n > first ? n : first;
+        second = m > second ? m : second;
+    }
+    size_t width = (size_t)first + 2 + (size_t)second;
     bool undecided = false;
     for (size_t i = 0; i < c->n; i++) {
         c->hosts[i].alike = 1;
@@ -179,8 +152,7 @@ int coverage_format(struct coverage *c, struct ocv_buffer *out, struct ocv_error
     if (width > TABLE_WIDTH)
         OCV_TRY(coverage_share_columns(c, err));
     OCV_TRY(ocv_buffer_printf(out, err, "Index   %s\nHosts   %zu\n\n%-*s",
-                              ocv_index_digest(c->image->index), c->n, w.name + 2 + w.platform,
-                              ""));
+                              ocv_index_digest(c->image->index), c->n, first + 2 + second, ""));
     for (size_t i = 0; i < c->n; i++) {
         char head[48];
         if (c->hosts[i].alike)
@@ -188,9 +160,21 @@ int coverage_format(struct coverage *c, struct ocv_buffer *out, struct ocv_error
                                       head_of(&c->hosts[i], head)));
     }
     OCV_TRY(ocv_buffer_append(out, "\n", 1, err));
-    for (size_t i = 0; i < count_entries(c); i++)
-        if (coverage_candidate(entry_at(c, i)))
-            OCV_TRY(put_row(c, entry_at(c, i), w, out, err));
+    for (size_t i = 0; i < count_entries(c); i++) {
+        const struct ocv_entry *entry = entry_at(c, i);
+        if (!coverage_candidate(entry))
+            continue;
+        OCV_TRY(ocv_buffer_printf(
+            out, err, "%-*s  %-*s", first, explain_name(c->image->index, entry, name, sizeof(name)),
+            second,
+            entry->has_platform ? ocv_platform_format(&entry->platform, platform, sizeof(platform))
+                                : "-"));
+        for (size_t k = 0; k < c->n; k++)
+            if (c->hosts[k].alike)
+                OCV_TRY(ocv_buffer_printf(out, err, "  %*s", width_of(&c->hosts[k]),
+                                          marks[coverage_cell(&c->hosts[k], entry)]));
+        OCV_TRY(ocv_buffer_append(out, "\n", 1, err));
+    }
     OCV_TRY(ocv_buffer_printf(out, err,
                               "\n* gets it   + fits, and another is better   . does not fit%s\n\n",
                               undecided ? "   ? not decided" : ""));

@@ -184,20 +184,6 @@ int coverage_read_hosts(const struct coverage_request *r, struct coverage *c, st
     return read_profiles(r, c, err);
 }
 
-/* A name is correct if any of the hosts knows it. */
-static int check_names(struct cli *cli, const struct coverage *c, const struct image *image,
-                       struct ocv_error *err)
-{
-    const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
-    int status = OCV_OK;
-    for (size_t i = 0; i < c->n; i++) {
-        status = names_check(cli, config, c->hosts[i].profile, image->index, err);
-        if (status == OCV_OK)
-            break;
-    }
-    return status;
-}
-
 /* Is the error that nothing tells the image chosen from others? */
 static bool is_doubt(const struct image *image, const struct ocv_error *err)
 {
@@ -225,7 +211,16 @@ int coverage_decide(struct cli *cli, struct image *image, struct coverage *c, st
 {
     coverage_forget(c);
     c->image = image;
-    OCV_TRY(check_names(cli, c, image, err));
+    /* A name is correct if any of the hosts knows it. */
+    const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
+    int known = OCV_OK;
+    for (size_t i = 0; i < c->n; i++) {
+        known = names_check(cli, config, c->hosts[i].profile, image->index, err);
+        if (known == OCV_OK)
+            break;
+    }
+    if (known < 0)
+        return known;
     /* With a tag rule, choosing first reads an image's platform, which may give another index. So
      * all hosts choose once before decisions are kept. */
     for (size_t i = 0; i < c->n && image->choice; i++) {

@@ -22,41 +22,30 @@ static json_t *content_of(const char *ns, const char *digest, size_t max)
     return json;
 }
 
-/* The manifest for this machine's platform, or of the only image present. */
-static json_t *manifest_of(const char *ns, json_t *document, const struct ocv_platform *host)
-{
-    size_t i;
-    const json_t *one;
-    const char *found = NULL;
-    if (!json_is_array(json_object_get(document, "manifests")))
-        return document;
-    json_array_foreach(json_object_get(document, "manifests"), i, one)
-    {
-        const json_t *platform = json_object_get(one, "platform");
-        const char *os = ocv_json_text(platform, "os"),
-                   *architecture = ocv_json_text(platform, "architecture");
-        if (!found && os && architecture && host->architecture && !strcmp(os, "linux") &&
-            !strcmp(architecture, host->architecture))
-            found = ocv_json_text(one, "digest");
-    }
-    json_t *manifest = found ? content_of(ns, found, OCV_MANIFEST_MAX) : NULL;
-    json_decref(document);
-    return manifest;
-}
-
+/* By the manifest for this machine's platform. */
 static json_t *containerd_config(const struct image_checker *j, const struct local_image *image)
 {
     static const char place[] = "containerd:";
     const struct ocv_platform host = ocv_profile_platform(j->cli->profile);
     if (strncmp(image->where, place, sizeof(place) - 1) != 0 || !image->n_digests)
         return NULL;
-    const char *ns = image->where + sizeof(place) - 1;
-    json_t *document = content_of(ns, image->digests[0], OCV_MANIFEST_MAX);
-    json_t *manifest = document ? manifest_of(ns, document, &host) : NULL;
-    json_t *config = content_of(ns, ocv_json_text(json_object_get(manifest, "config"), "digest"),
-                                OCV_IMAGE_CONFIG_MAX);
-    json_decref(manifest);
-    return config;
+    const char *ns = image->where + sizeof(place) - 1, *found = NULL;
+    ocv_auto_json *document = content_of(ns, image->digests[0], OCV_MANIFEST_MAX);
+    const json_t *list = json_object_get(document, "manifests"), *one;
+    size_t i;
+    json_array_foreach(list, i, one)
+    {
+        const json_t *platform = json_object_get(one, "platform");
+        const char *os = ocv_json_text(platform, "os"),
+                   *architecture = ocv_json_text(platform, "architecture");
+        if (!found && os && architecture && host.architecture && !strcmp(os, "linux") &&
+            !strcmp(architecture, host.architecture))
+            found = ocv_json_text(one, "digest");
+    }
+    ocv_auto_json *below = content_of(ns, found, OCV_MANIFEST_MAX);
+    const json_t *manifest = json_is_array(list) ? below : document;
+    return content_of(ns, ocv_json_text(json_object_get(manifest, "config"), "digest"),
+                      OCV_IMAGE_CONFIG_MAX);
 }
 
 bool image_check_config(const struct image_checker *j, const struct local_image *image,

@@ -30,17 +30,6 @@ static bool last_line(int fd, char *out, size_t size)
     return *out != '\0';
 }
 
-static int read_all(int fd, struct ocv_buffer *out, struct ocv_error *err)
-{
-    char chunk[65536];
-    ssize_t got;
-    int status = OCV_OK;
-    while ((got = read(fd, chunk, sizeof(chunk))) > 0 || (got < 0 && errno == EINTR))
-        if (got > 0 && status == OCV_OK)
-            status = ocv_buffer_append(out, chunk, (size_t)got, err);
-    return status;
-}
-
 int client_capture(const char *const argv[], struct ocv_buffer *out, struct ocv_error *err)
 {
     int fds[2], code = 0;
@@ -51,7 +40,13 @@ int client_capture(const char *const argv[], struct ocv_buffer *out, struct ocv_
         return ocv_error_set(err, OCV_ERR_IO, "pipe: %s", strerror(errno));
     int failed = ocv_spawn(argv, -1, fds[1], errors, &pid);
     close(fds[1]);
-    int status = failed ? OCV_OK : read_all(fds[0], out, err);
+    char chunk[65536];
+    ssize_t got;
+    int status = OCV_OK;
+    while (!failed &&
+           ((got = read(fds[0], chunk, sizeof(chunk))) > 0 || (got < 0 && errno == EINTR)))
+        if (got > 0 && status == OCV_OK)
+            status = ocv_buffer_append(out, chunk, (size_t)got, err);
     close(fds[0]);
     if (failed == ENOENT)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s is not installed", argv[0]);

@@ -37,28 +37,6 @@ static void add_digest(struct known_by *k, const char *digest, char *repository)
     k->repositories[k->n++] = repository;
 }
 
-/* An image pulled by an index has the digests of the index and of its manifest; one also loaded
- * from an archive has another. podman's own digest comes first, then those of "repo@sha256:...". A
- * digest that only one repository has belongs to that repository. */
-static void digests_of(const json_t *image, struct known_by *out)
-{
-    const char *own = ocv_json_text(image, "Digest");
-    size_t i;
-    json_t *name;
-    *out = (struct known_by){0};
-    if (own && *own)
-        add_digest(out, own, NULL);
-    json_array_foreach(json_object_get(image, "RepoDigests"), i, name)
-    {
-        const char *text = json_string_value(name), *at = text ? strchr(text, '@') : NULL;
-        char *repository = at ? strndup(text, (size_t)(at - text)) : NULL;
-        if (repository && own && strcmp(own, at + 1) == 0 && !out->repositories[0])
-            out->repositories[0] = out->owned[0] = repository;
-        else if (repository)
-            add_digest(out, at + 1, repository);
-    }
-}
-
 /* A query to one engine. */
 struct engine_walk {
     const char *engine;
@@ -74,10 +52,28 @@ static int visit_inspected(const struct engine_walk *w, const json_t *image)
     const json_t *labels = json_object_get(json_object_get(image, "Config"), "Labels");
     const json_t *tags = json_object_get(image, "RepoTags");
     size_t n = w->once || json_array_size(tags) == 0 ? 1 : json_array_size(tags);
-    struct known_by by;
     if (!json_is_object(labels))
         labels = json_object_get(image, "Labels");
-    digests_of(image, &by);
+
+    /* An image pulled by an index has the digests of the index and of its manifest; one also
+     * loaded from an archive has another. podman's own digest comes first, then those of
+     * "repo@sha256:...". A digest that only one repository has belongs to that repository. */
+    struct known_by by = {0};
+    const char *own = ocv_json_text(image, "Digest");
+    size_t k;
+    const json_t *given;
+    if (own && *own)
+        add_digest(&by, own, NULL);
+    json_array_foreach(json_object_get(image, "RepoDigests"), k, given)
+    {
+        const char *text = json_string_value(given), *at = text ? strchr(text, '@') : NULL;
+        char *repository = at ? strndup(text, (size_t)(at - text)) : NULL;
+        if (repository && own && strcmp(own, at + 1) == 0 && !by.repositories[0])
+            by.repositories[0] = by.owned[0] = repository;
+        else if (repository)
+            add_digest(&by, at + 1, repository);
+    }
+
     json_t *environment = json_object_get(json_object_get(image, "Config"), "Env");
     ocv_auto_json *config = json_pack("{s:{s:O?}}", "config", "Env", environment);
     int status = OCV_OK;
