@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define REFERENCE_MAX 4608u
+#define NAME_LENGTH 52u /* with a suffix it still fits a DNS label */
 
 struct claim_options {
     struct cli *cli;
@@ -78,27 +79,6 @@ static const struct cli_command command = {
            "  variantctl claim --index index.json --image registry.example/app:1.0\n"
            "  variantctl claim --replicas 2 --profiles fleet.packed registry.example/app:1.0\n"};
 
-/* 1 to 52 characters of a-z 0-9 -, not starting or ending with -: with a suffix it still fits a DNS
- * label. */
-static bool is_name(const char *text)
-{
-    size_t n = strlen(text);
-    return n && n <= 52 && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == n &&
-           text[0] != '-' && text[n - 1] != '-';
-}
-
-/* "registry.example/team/my_app.x" -> "my-app-x" */
-static void make_name(const char *text, char out[CLAIM_NAME_MAX])
-{
-    const char *slash = strrchr(text, '/'), *from = slash ? slash + 1 : text;
-    size_t n = 0;
-    for (; n < 52 && from[n]; n++)
-        out[n] = from[n] == '_' || from[n] == '.' ? '-' : from[n];
-    while (n && out[n - 1] == '-')
-        n--;
-    out[n] = '\0';
-}
-
 static int find_names(const struct claim_options *r, const struct image *image,
                       struct claim_manifest *out, char name[CLAIM_NAME_MAX],
                       struct ocv_reference **reference, struct ocv_error *err)
@@ -108,9 +88,19 @@ static int find_names(const struct claim_options *r, const struct image *image,
         return ocv_error_set(err, OCV_ERR_INVALID,
                              "%s: --image is required: the name that the pods use", r->cli->verb);
     OCV_TRY(ocv_reference_parse(out->image, reference, err));
-    make_name((*reference)->repository, name);
+    /* "registry.example/team/my_app.x" -> "my-app-x" */
+    const char *repository = (*reference)->repository, *slash = strrchr(repository, '/');
+    const char *from = slash ? slash + 1 : repository;
+    size_t n = 0;
+    for (; n < NAME_LENGTH && from[n]; n++)
+        name[n] = from[n] == '_' || from[n] == '.' ? '-' : from[n];
+    while (n && name[n - 1] == '-')
+        n--;
+    name[n] = '\0';
     out->name = r->name ? r->name : name;
-    if (!is_name(out->name))
+    n = strlen(out->name);
+    if (!n || n > NAME_LENGTH || strspn(out->name, "abcdefghijklmnopqrstuvwxyz0123456789-") != n ||
+        out->name[0] == '-' || out->name[n - 1] == '-')
         return ocv_error_set(err, OCV_ERR_INVALID,
                              "--name: '%.100s' is not 1 to 52 of a-z, 0-9 and - between them",
                              out->name);
@@ -239,7 +229,8 @@ int cmd_claim(struct cli *cli, int argc, char **argv)
     request.image = *cli->arguments;
     if (check_options(&request, &err) < 0)
         return cli_fail(cli, &err);
-    if (request.engine && !strcmp(request.engine, "slurm"))
-        return claim_for_slurm(cli, &request.slurm, request.index_file);
-    return claim_image(&request, &err) < 0 ? cli_fail(cli, &err) : 0;
+    bool slurm = request.engine && !strcmp(request.engine, "slurm");
+    int status = slurm ? claim_for_slurm(cli, &request.slurm, request.index_file, &err)
+                       : claim_image(&request, &err);
+    return status < 0 ? cli_fail(cli, &err) : 0;
 }

@@ -39,9 +39,9 @@ struct claim_slurm {
 /** Rows that write into a struct claim_slurm. */
 extern const struct ocv_option claim_slurm_options[];
 
-/** Print --constraint=... for the image of cli->arguments, or of an index file. Returns the exit
- *  code. */
-int claim_for_slurm(struct cli *cli, const struct claim_slurm *request, const char *index_file);
+/** Print --constraint=... for the image of cli->arguments, or of an index file. */
+int claim_for_slurm(struct cli *cli, const struct claim_slurm *request, const char *index_file,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
 
 /* The build that all members of a job get on a fleet. */
 

@@ -22,26 +22,6 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The classes that have allowed nodes and run the entry. */
-static int find_classes(const struct ocv_match *match, struct claim_matched *m,
-                        struct ocv_error *err)
-{
-    size_t n = ocv_fleet_class_count(m->fleet), place;
-    ocv_auto_free bool *used = calloc(n + 1, sizeof(*used));
-    m->classes = calloc(n + 1, sizeof(*m->classes));
-    if (!used || !m->classes)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < ocv_fleet_count(m->fleet); i++) {
-        struct ocv_node node = ocv_fleet_node(m->fleet, i, &place);
-        used[place] |= !node.excluded && node.slots > 0;
-    }
-    for (size_t i = 0; i < n; i++)
-        if (used[i] && runs_entry(ocv_match_decision(match, i), m->entry))
-            m->classes[m->n_classes++] = ocv_fleet_class(m->fleet, i);
-    qsort(m->classes, m->n_classes, sizeof(*m->classes), compare_names);
-    return OCV_OK;
-}
-
 int claim_match(struct cli *cli, const struct claim_job *job, const struct image *image,
                 struct claim_matched *out, struct ocv_error *err)
 {
@@ -71,7 +51,22 @@ int claim_match(struct cli *cli, const struct claim_job *job, const struct image
         return OCV_ERR_NO_MATCH;
     }
     out->entry = ocv_placement_entry(placement, 0);
-    return find_classes(match, out, err);
+
+    /* The classes that have allowed nodes and run the entry. */
+    size_t n = ocv_fleet_class_count(out->fleet), place;
+    ocv_auto_free bool *used = calloc(n + 1, sizeof(*used));
+    out->classes = calloc(n + 1, sizeof(*out->classes));
+    if (!used || !out->classes)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < ocv_fleet_count(out->fleet); i++) {
+        struct ocv_node node = ocv_fleet_node(out->fleet, i, &place);
+        used[place] |= !node.excluded && node.slots > 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (used[i] && runs_entry(ocv_match_decision(match, i), out->entry))
+            out->classes[out->n_classes++] = ocv_fleet_class(out->fleet, i);
+    qsort(out->classes, out->n_classes, sizeof(*out->classes), compare_names);
+    return OCV_OK;
 }
 
 void claim_matched_free(struct claim_matched *matched)

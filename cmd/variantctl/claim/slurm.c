@@ -60,29 +60,29 @@ static int read_features(const struct claim_slurm *r, struct ocv_slurm_nodes **o
     return OCV_OK;
 }
 
-/* A name is correct if any of the kinds of nodes knows it. */
-static int check_names(struct cli *cli, const struct ocv_slurm_nodes *nodes,
-                       const struct image *image, struct ocv_error *err)
-{
-    const struct ocv_config *config = ocv_config_for_reference(cli->config, image->reference);
-    int status = OCV_OK;
-    for (size_t i = 0; i < ocv_slurm_nodes_count(nodes); i++) {
-        status = names_check(cli, config, ocv_slurm_nodes_profile(nodes, i), image->index, err);
-        if (status == OCV_OK)
-            break;
-    }
-    return status < 0 ? status : names_check_label(image->text, image->index, cli->label, err);
-}
-
-static int write_constraint(struct cli *cli, const struct claim_slurm *r, const char *index_file,
-                            struct ocv_error *err)
+int claim_for_slurm(struct cli *cli, const struct claim_slurm *r, const char *index_file,
+                    struct ocv_error *err)
 {
     ocv_auto_image image = {0};
     ocv_auto(ocv_slurm_nodes) nodes = NULL;
+    if ((r->features != NULL) + (r->features_file != NULL) != 1)
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "%s: give --features \"$(sinfo -ho %%f)\", or --features-file",
+                             cli->verb);
     OCV_TRY(cli_load(cli, err));
     OCV_TRY(read_features(r, &nodes, err));
     OCV_TRY(image_open_either(cli, index_file, *cli->arguments, &image, true, err));
-    OCV_TRY(check_names(cli, nodes, &image, err));
+    /* A name is correct if any of the kinds of nodes knows it. */
+    const struct ocv_config *config = ocv_config_for_reference(cli->config, image.reference);
+    int known = OCV_OK;
+    for (size_t i = 0; i < ocv_slurm_nodes_count(nodes); i++) {
+        known = names_check(cli, config, ocv_slurm_nodes_profile(nodes, i), image.index, err);
+        if (known == OCV_OK)
+            break;
+    }
+    if (known < 0)
+        return known;
+    OCV_TRY(names_check_label(image.text, image.index, cli->label, err));
     OCV_TRY(image_finish(cli, &image, err));
     ocv_auto_buffer out;
     struct ocv_resolve_options options = {
@@ -101,15 +101,4 @@ static int write_constraint(struct cli *cli, const struct claim_slurm *r, const 
                  how.left_out, how.left_out > 1 ? "s" : "");
     OCV_TRY(ocv_buffer_append(&out, "\n", 1, err));
     return cli_print(out.data, out.len, err);
-}
-
-int claim_for_slurm(struct cli *cli, const struct claim_slurm *r, const char *index_file)
-{
-    struct ocv_error err = {0};
-    if ((r->features != NULL) + (r->features_file != NULL) != 1) {
-        ocv_error_set(&err, OCV_ERR_INVALID,
-                      "%s: give --features \"$(sinfo -ho %%f)\", or --features-file", cli->verb);
-        return cli_fail(cli, &err);
-    }
-    return write_constraint(cli, r, index_file, &err) < 0 ? cli_fail(cli, &err) : 0;
 }

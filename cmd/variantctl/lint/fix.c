@@ -69,22 +69,6 @@ static int take_fixed(struct lint_source *s, const struct ocv_index *before,
     return OCV_OK;
 }
 
-/* A line for each group of clients that get, or would get, another image. */
-static void report_moves(const struct lint_request *r, const struct lint_source *s,
-                         const struct ocv_buffer *moved)
-{
-    const char *verb = !r->change_default || r->dry_run ? "would get" : "get";
-    for (const char *line = moved->data; line && *line;) {
-        size_t n = strcspn(line, "\n"), cut = (size_t)(strstr(line, ": ") - line);
-        fprintf(stderr, "%s: %sclients that know nothing of variants on %.*s %s%.*s\n", s->name,
-                r->change_default ? "" : "not corrected: ", (int)cut, line, verb,
-                (int)(n - cut - 1), line + cut + 1);
-        line += n + (line[n] == '\n');
-    }
-    if (moved->len && !r->change_default)
-        fprintf(stderr, "hint: --change-default corrects platforms and order anyway\n");
-}
-
 int lint_fix(const struct lint_request *r, struct lint_source *s, struct ocv_error *err)
 {
     size_t changes = 0;
@@ -100,7 +84,17 @@ int lint_fix(const struct lint_request *r, struct lint_source *s, struct ocv_err
     if (ocv_lint_fix(s->input.bytes, s->input.len, r->change_default, &s->fixed, &changes, &said,
                      &moved, err) < 0)
         return ocv_error_prefix(err, "%s", s->name);
-    report_moves(r, s, &moved);
+    /* A line for each group of clients that get, or would get, another image. */
+    const char *verb = !r->change_default || r->dry_run ? "would get" : "get";
+    for (const char *line = moved.data; line && *line;) {
+        size_t n = strcspn(line, "\n"), cut = (size_t)(strstr(line, ": ") - line);
+        fprintf(stderr, "%s: %sclients that know nothing of variants on %.*s %s%.*s\n", s->name,
+                r->change_default ? "" : "not corrected: ", (int)cut, line, verb,
+                (int)(n - cut - 1), line + cut + 1);
+        line += n + (line[n] == '\n');
+    }
+    if (moved.len && !r->change_default)
+        fprintf(stderr, "hint: --change-default corrects platforms and order anyway\n");
     if (changes == 0)
         return OCV_OK;
     OCV_TRY(write_fixed(r->cli, s, r->output, r->dry_run, err));

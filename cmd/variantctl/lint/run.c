@@ -124,16 +124,6 @@ static bool is_file(const char *text)
            (stat(text, &st) == 0 && S_ISREG(st.st_mode));
 }
 
-/* A directory may be given without "oci:"; a registry cannot have such a name. */
-static char *layout_name(const char *text)
-{
-    ocv_auto_free char *marker = NULL;
-    char *name = NULL;
-    if (asprintf(&marker, "%s/oci-layout", text) < 0)
-        return NULL;
-    return access(marker, F_OK) == 0 && asprintf(&name, "oci:%s", text) >= 0 ? name : NULL;
-}
-
 static int lint_named(struct lint_request *r, const char *text, bool file)
 {
     r->named = true;
@@ -148,7 +138,13 @@ static int lint_argument(struct lint_request *r, const char *text)
     ocv_auto_free char *tag = NULL;
     if (image_split_layout(text, &dir, &tag))
         return tag ? lint_named(r, text, false) : lint_layout(r, text, dir ? dir : "");
-    ocv_auto_free char *name = layout_name(text);
+    /* A directory may be given without "oci:"; a registry cannot have such a name. */
+    ocv_auto_free char *marker = NULL;
+    ocv_auto_free char *name = NULL;
+    if (asprintf(&marker, "%s/oci-layout", text) < 0)
+        marker = NULL;
+    if (marker && access(marker, F_OK) == 0 && asprintf(&name, "oci:%s", text) < 0)
+        name = NULL;
     return name ? lint_layout(r, name, text) : lint_named(r, text, is_file(text));
 }
 
@@ -165,8 +161,17 @@ static bool find_page(const struct cli *cli, struct ocv_buffer *uri)
            ocv_url_escape(path, OCV_URL_UNRESERVED "/@+", uri, NULL) == OCV_OK;
 }
 
-static int write_report(struct lint_request *r, struct ocv_error *err)
+int lint_run(struct lint_request *r, char **arguments, struct ocv_error *err)
 {
+    OCV_TRY(cli_load(r->cli, err));
+    OCV_TRY(lint_settings_read(r->cli, r->settings, &r->config, err));
+    OCV_TRY(rules_load(r->cli, NULL, &r->rules, err));
+    r->lint.tag_rules = r->rules;
+    for (size_t i = 0; i < r->n_files; i++)
+        OCV_TRY(lint_input(r, r->files[i], true));
+    for (size_t i = 0; arguments[i]; i++)
+        OCV_TRY(lint_argument(r, arguments[i]));
+
     ocv_auto_buffer out;
     ocv_auto_buffer page;
     ocv_buffer_init(&out, OUTPUT_MAX);
@@ -192,17 +197,4 @@ static int write_report(struct lint_request *r, struct ocv_error *err)
         why = errno;
     }
     return bad ? ocv_error_set(err, OCV_ERR_IO, "%s: %s", r->output, strerror(why)) : OCV_OK;
-}
-
-int lint_run(struct lint_request *r, char **arguments, struct ocv_error *err)
-{
-    OCV_TRY(cli_load(r->cli, err));
-    OCV_TRY(lint_settings_read(r->cli, r->settings, &r->config, err));
-    OCV_TRY(rules_load(r->cli, NULL, &r->rules, err));
-    r->lint.tag_rules = r->rules;
-    for (size_t i = 0; i < r->n_files; i++)
-        OCV_TRY(lint_input(r, r->files[i], true));
-    for (size_t i = 0; arguments[i]; i++)
-        OCV_TRY(lint_argument(r, arguments[i]));
-    return write_report(r, err);
 }

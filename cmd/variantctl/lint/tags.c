@@ -47,19 +47,11 @@ static bool signature_tag(const char *tag, char digest[OCV_DIGEST_MAX])
     return ocv_digest_known(digest);
 }
 
-/* Media types of cosign bundles, and of signatures by cosign and notation. */
-static bool is_signature(const char *type)
-{
-    static const char *const words[] = {"sigstore", "cosign", "notary", "signature"};
-    for (size_t i = 0; type && i < sizeof(words) / sizeof(*words); i++)
-        if (strstr(type, words[i]))
-            return true;
-    return false;
-}
-
 static int ask_referrers(struct place *place, const char *digest, struct lint_source *s,
                          struct ocv_error *err)
 {
+    /* in media types of cosign bundles, and of signatures by cosign and notation */
+    static const char *const words[] = {"sigstore", "cosign", "notary", "signature"};
     ocv_auto_json *list = json_array();
     json_t *entry;
     size_t i;
@@ -67,7 +59,9 @@ static int ask_referrers(struct place *place, const char *digest, struct lint_so
     OCV_TRY(list ? list_referrers(place, digest, &api, list, err) : ocv_error_nomem(err));
     json_array_foreach(list, i, entry)
     {
-        found = found || is_signature(ocv_json_text(entry, "artifactType"));
+        const char *type = ocv_json_text(entry, "artifactType");
+        for (size_t k = 0; type && k < sizeof(words) / sizeof(*words); k++)
+            found = found || strstr(type, words[k]);
     }
     return found ? add_signature(s, digest, err) : OCV_OK;
 }

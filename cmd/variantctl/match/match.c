@@ -66,20 +66,6 @@ static int read_fleet(const struct match_request *r, struct match_result *m, str
     return OCV_OK;
 }
 
-/* A name is correct if any of the classes knows it. */
-static int check_names(struct cli *cli, const struct match_result *m, struct ocv_error *err)
-{
-    const struct ocv_config *config = ocv_config_for_reference(cli->config, m->image.reference);
-    int status = OCV_OK;
-    for (size_t i = 0; i < ocv_fleet_class_count(m->fleet); i++) {
-        status =
-            names_check(cli, config, ocv_fleet_class_profile(m->fleet, i), m->image.index, err);
-        if (status == OCV_OK)
-            break;
-    }
-    return status;
-}
-
 static bool entry_runs(const struct match_request *r, const struct ocv_decision *decision,
                        const struct ocv_entry *entry)
 {
@@ -207,7 +193,17 @@ static int match_fleet(struct match_request *r, struct match_result *m, struct o
     OCV_TRY(cli_load(r->cli, err));
     OCV_TRY(read_fleet(r, m, err));
     OCV_TRY(image_open_either(r->cli, r->index_file, r->image, &m->image, true, err));
-    OCV_TRY(check_names(r->cli, m, err));
+    /* A name is correct if any of the classes knows it. */
+    const struct ocv_config *config = ocv_config_for_reference(r->cli->config, m->image.reference);
+    int known = OCV_OK;
+    for (size_t i = 0; i < ocv_fleet_class_count(m->fleet); i++) {
+        known =
+            names_check(r->cli, config, ocv_fleet_class_profile(m->fleet, i), m->image.index, err);
+        if (known == OCV_OK)
+            break;
+    }
+    if (known < 0)
+        return known;
     OCV_TRY(image_finish(r->cli, &m->image, err));
     OCV_TRY(names_check_label(m->image.text ? m->image.text : r->index_file, m->image.index,
                               r->label, err));
