@@ -75,40 +75,32 @@ static json_t *feature_of(const json_t *features, const char *name)
     return NULL;
 }
 
-/* Remove up to half of the values, the best ones first, also from the devices. */
-static void lose_values(json_t *ns, uint64_t *state)
-{
-    size_t i, k;
-    json_t *feature, *device;
-    json_t *features = json_object_get(ns, "features");
-    json_array_foreach(features, i, feature)
-    {
-        json_t *values = json_object_get(feature, "values");
-        uint32_t half = (uint32_t)json_array_size(values) / 2;
-        for (uint32_t lost = next_random(state) % (half ? half : 1); lost; lost--)
-            json_array_remove(values, 0);
-    }
-    json_array_foreach(json_object_get(ns, "devices"), i, device)
-    {
-        json_array_foreach(json_object_get(device, "features"), k, feature)
-        {
-            const char *name = ocv_json_text(feature, "name");
-            json_t *common = feature_of(features, name);
-            if (common)
-                json_object_set(feature, "values", json_object_get(common, "values"));
-        }
-    }
-}
-
-/* A namespace that no image uses makes the classes differ. */
+/* Removes up to half of the values of each feature, the best ones first, also from the devices. A
+ * namespace that no image uses makes the classes differ. */
 static json_t *make_class(const json_t *base, unsigned number, uint64_t *state)
 {
-    size_t i;
-    json_t *ns, *root = json_deep_copy(base);
+    size_t i, k, m;
+    json_t *ns, *feature, *device, *root = json_deep_copy(base);
     json_t *namespaces = json_object_get(root, "namespaces");
     json_array_foreach(namespaces, i, ns)
     {
-        lose_values(ns, state);
+        const json_t *features = json_object_get(ns, "features");
+        json_array_foreach(features, k, feature)
+        {
+            json_t *values = json_object_get(feature, "values");
+            uint32_t half = (uint32_t)json_array_size(values) / 2;
+            for (uint32_t lost = next_random(state) % (half ? half : 1); lost; lost--)
+                json_array_remove(values, 0);
+        }
+        json_array_foreach(json_object_get(ns, "devices"), k, device)
+        {
+            json_array_foreach(json_object_get(device, "features"), m, feature)
+            {
+                json_t *common = feature_of(features, ocv_json_text(feature, "name"));
+                if (common)
+                    json_object_set(feature, "values", json_object_get(common, "values"));
+            }
+        }
     }
     json_t *mark = json_sprintf("c%u", number);
     json_t *own = json_pack("{s:s, s:[{s:s, s:[o]}]}", "namespace", "generated", "features", "name",

@@ -24,11 +24,6 @@ struct lock_options {
     bool strict;
 };
 
-static int take_profile(const struct ocv_option_given *given, struct ocv_error *err)
-{
-    return named_profiles_take(given->into, given->value, err);
-}
-
 static int take_profiles(const struct ocv_option_given *given, struct ocv_error *err)
 {
     struct lock_options *r = given->into; /* read when all options are known */
@@ -55,7 +50,7 @@ static const struct ocv_option options[] = {
     {.name = "profile",
      .value = "[NAME=]FILE|NAME",
      .help = "a machine's profile under a name; again for more",
-     OCV_OPTION_MEMBER(take_profile, struct lock_options, machines)},
+     OCV_OPTION_MEMBER(named_profiles_take, struct lock_options, machines)},
     {.name = "profiles",
      .value = "DIR",
      .help = "every *.json of a directory, named by its file\n"
@@ -123,26 +118,6 @@ static int lock_for(struct cli *cli, struct image *image, const struct named_pro
                                                                            : OCV_OK;
 }
 
-/* For a set made by tag rules: the rules' family, and every tag with its digest, because the choice
- * among them is repeated on each machine. */
-static int add_tags(const struct image *image, json_t *entry, struct ocv_error *err)
-{
-    const struct ocv_descriptor *d;
-    const char *tag;
-    json_t *tags = json_object();
-    int lost = !tags || json_object_set_new(entry, "tags", tags) < 0;
-    for (size_t i = 0; !lost && (tag = ocv_tag_choice_candidate(image->choice, i, &d)); i++)
-        lost = json_object_set_new(tags, tag,
-                                   json_pack("{s:s, s:s, s:I}", "digest", d->digest, "mediaType",
-                                             d->media_type, "size", (json_int_t)d->size)) < 0;
-    if (!lost)
-        lost = json_object_set_new(entry, "rule",
-                                   json_pack("{s:s, s:s}", "family",
-                                             ocv_tag_choice_family(image->choice), "group",
-                                             ocv_tag_choice_group(image->choice))) < 0;
-    return lost ? ocv_error_nomem(err) : OCV_OK;
-}
-
 static int lock_image(struct cli *cli, const struct lock_options *r, const char *text,
                       json_t *images, struct ocv_error *err)
 {
@@ -163,7 +138,24 @@ static int lock_image(struct cli *cli, const struct lock_options *r, const char 
                               "mediaType", image.top.media_type, "profiles", profiles);
     if (!entry || json_array_append_new(images, entry) < 0)
         return ocv_error_nomem(err);
-    return image.choice ? add_tags(&image, entry, err) : OCV_OK;
+    if (!image.choice)
+        return OCV_OK;
+    /* A set made by tag rules: the rules' family, and every tag with its digest, because the choice
+     * among them is repeated on each machine. */
+    const struct ocv_descriptor *d;
+    const char *tag;
+    json_t *tags = json_object();
+    int lost = !tags || json_object_set_new(entry, "tags", tags) < 0;
+    for (size_t i = 0; !lost && (tag = ocv_tag_choice_candidate(image.choice, i, &d)); i++)
+        lost = json_object_set_new(tags, tag,
+                                   json_pack("{s:s, s:s, s:I}", "digest", d->digest, "mediaType",
+                                             d->media_type, "size", (json_int_t)d->size)) < 0;
+    if (!lost)
+        lost = json_object_set_new(entry, "rule",
+                                   json_pack("{s:s, s:s}", "family",
+                                             ocv_tag_choice_family(image.choice), "group",
+                                             ocv_tag_choice_group(image.choice))) < 0;
+    return lost ? ocv_error_nomem(err) : OCV_OK;
 }
 
 static int add_this_machine(struct cli *cli, struct lock_options *r, struct ocv_error *err)
@@ -196,10 +188,18 @@ static int add_machine(struct cli *cli, struct lock_options *r, const struct loc
     return OCV_ERR_INVALID;
 }
 
-static int lock_images(struct cli *cli, struct lock_options *r, char **texts, struct ocv_error *err)
+static int run_lock(struct cli *cli, struct lock_options *r, struct ocv_error *err)
 {
-    __attribute__((cleanup(lock_free))) struct lock before = {0};
+    if (r->check &&
+        (r->update || r->output || r->machines.n || r->n_directories || cli->n_arguments))
+        return ocv_error_set(err, OCV_ERR_INVALID, "lock: --check takes a lock, and nothing else");
+    if (!r->check && !r->update && !cli->n_arguments)
+        return ocv_error_set(err, OCV_ERR_INVALID, "lock: no image named");
     OCV_TRY(cli_load(cli, err));
+    if (r->check)
+        return lock_check(cli, r->check, err);
+
+    __attribute__((cleanup(lock_free))) struct lock before = {0};
     for (size_t i = 0; i < r->n_directories; i++)
         OCV_TRY(
             named_profiles_take_directory(&r->machines, cli, r->directories[i], r->strict, err));
@@ -215,8 +215,8 @@ static int lock_images(struct cli *cli, struct lock_options *r, char **texts, st
         return ocv_error_nomem(err);
     for (size_t i = 0; i < before.n_images; i++)
         OCV_TRY(lock_image(cli, r, before.images[i].reference, images, err));
-    for (; *texts; texts++)
-        OCV_TRY(lock_image(cli, r, *texts, images, err));
+    for (char **text = cli->arguments; *text; text++)
+        OCV_TRY(lock_image(cli, r, *text, images, err));
     ocv_auto_json *root = json_pack("{s:s, s:O}", "schema", LOCK_SCHEMA, "images", images);
     /* keys are sorted, so that equal input gives equal bytes and a diff shows real changes */
     ocv_auto_free char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
@@ -224,23 +224,9 @@ static int lock_images(struct cli *cli, struct lock_options *r, char **texts, st
         return ocv_error_nomem(err);
     size_t len = strlen(text);
     text[len] = '\n'; /* replaces the final NUL */
-    return r->output && strcmp(r->output, "-") != 0 ? ocv_file_write(r->output, text, len + 1, err)
-                                                    : cli_print(text, len + 1, err);
-}
-
-static int run_lock(struct cli *cli, struct lock_options *r, struct ocv_error *err)
-{
-    if (r->check &&
-        (r->update || r->output || r->machines.n || r->n_directories || cli->n_arguments))
-        return ocv_error_set(err, OCV_ERR_INVALID, "lock: --check takes a lock, and nothing else");
-    if (!r->check && !r->update && !cli->n_arguments)
-        return ocv_error_set(err, OCV_ERR_INVALID, "lock: no image named");
-    if (r->update && !r->output)
-        r->output = r->update;
-    if (!r->check)
-        return lock_images(cli, r, cli->arguments, err);
-    OCV_TRY(cli_load(cli, err));
-    return lock_check(cli, r->check, err);
+    const char *output = r->output ? r->output : r->update;
+    return output && strcmp(output, "-") != 0 ? ocv_file_write(output, text, len + 1, err)
+                                              : cli_print(text, len + 1, err);
 }
 
 int cmd_lock(struct cli *cli, int argc, char **argv)

@@ -19,8 +19,8 @@ struct named_profiles {
 int named_profiles_add(struct named_profiles *profiles, const char *name, size_t len,
                        struct ocv_profile *profile, const char *source,
                        struct ocv_error *err) OCV_WARN_UNUSED;
-/** NAME=FILE, or FILE named by itself. */
-int named_profiles_take(struct named_profiles *profiles, const char *text,
+/** Option callback: NAME=FILE, or FILE named by itself. */
+int named_profiles_take(const struct ocv_option_given *given,
                         struct ocv_error *err) OCV_WARN_UNUSED;
 /** The shipped profile of a common machine, under a name of the lock. OCV_ERR_NOT_FOUND: there is
  * no such profile now. */

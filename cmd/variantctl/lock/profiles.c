@@ -38,9 +38,9 @@ static int read_profile(const char *path, struct ocv_profile **out, struct ocv_e
     return status < 0 ? ocv_error_prefix(err, "%s", path) : OCV_OK;
 }
 
-/* NAME=FILE, or FILE named by itself. */
-int named_profiles_take(struct named_profiles *p, const char *text, struct ocv_error *err)
+int named_profiles_take(const struct ocv_option_given *given, struct ocv_error *err)
 {
+    const char *text = given->value;
     struct ocv_profile *profile = NULL;
     char file[PATH_MAX];
     const char *cut = strchr(text, '='), *path = cut ? cut + 1 : text;
@@ -51,7 +51,7 @@ int named_profiles_take(struct named_profiles *p, const char *text, struct ocv_e
     OCV_TRY(read_profile(path, &profile, err));
     /* a file of that name comes first */
     bool shipped = cli_profile_path(path, file, NULL) == OCV_OK && strcmp(file, path) != 0;
-    return named_profiles_add(p, name, len, profile, shipped ? path : NULL, err);
+    return named_profiles_add(given->into, name, len, profile, shipped ? path : NULL, err);
 }
 
 int named_profiles_take_common(struct named_profiles *p, const char *name, const char *common,

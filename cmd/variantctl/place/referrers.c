@@ -145,10 +145,14 @@ int list_referrers(struct place *place, const char *digest, bool *api, json_t *o
     return ask_tag(place, digest, out, err); /* pushed before the registry had the API */
 }
 
-/* Without the API, the list is a document under a tag, and the client adds to it. */
-static int add_to_tag(struct place *to, const char *digest, const json_t *added,
-                      struct ocv_error *err)
+int note_referrers(struct place *to, const char *digest, const json_t *added, struct ocv_error *err)
 {
+    ocv_auto_json *there = json_array();
+    bool api = false;
+    OCV_TRY(there ? list_referrers(to, digest, &api, there, err) : ocv_error_nomem(err));
+    if (api)
+        return OCV_OK;
+    /* Without the API, the list is a document under a tag, and the client adds to it. */
     char tag[128];
     size_t i;
     json_t *entry;
@@ -160,12 +164,12 @@ static int add_to_tag(struct place *to, const char *digest, const json_t *added,
     json_array_foreach((json_t *)added, i, entry)
     {
         const char *text = ocv_json_text(entry, "digest");
-        bool there = !text;
-        for (size_t k = 0; k < json_array_size(list) && !there; k++) {
+        bool known = !text;
+        for (size_t k = 0; k < json_array_size(list) && !known; k++) {
             const char *other = ocv_json_text(json_array_get(list, k), "digest");
-            there = other && !strcmp(other, text);
+            known = other && !strcmp(other, text);
         }
-        if (!there)
+        if (!known)
             json_array_append(list, entry);
     }
     ocv_auto_json *root = json_pack("{s:i, s:s, s:O}", "schemaVersion", 2, "mediaType",
@@ -175,12 +179,4 @@ static int add_to_tag(struct place *to, const char *digest, const json_t *added,
     d.size = (int64_t)bytes.len;
     OCV_TRY(ocv_digest_bytes(bytes.data, bytes.len, d.digest, err));
     return place_put(to, tag, &d, bytes.data, bytes.len, err);
-}
-
-int note_referrers(struct place *to, const char *digest, const json_t *added, struct ocv_error *err)
-{
-    ocv_auto_json *there = json_array();
-    bool api = false;
-    OCV_TRY(there ? list_referrers(to, digest, &api, there, err) : ocv_error_nomem(err));
-    return api ? OCV_OK : add_to_tag(to, digest, added, err);
 }

@@ -26,22 +26,6 @@ static bool is_flag(const json_t *feature)
            strcmp(json_string_value(json_array_get(values, 0)), "on") == 0;
 }
 
-static void put_values(struct probe_table *table, const json_t *values)
-{
-    size_t n = json_array_size(values), shown = n;
-    char count[48];
-    if (!table->options->all && n > VALUES_FULL)
-        shown = VALUES_SHOWN;
-    for (size_t i = 0; i < shown; i++)
-        table_word(table, json_string_value(json_array_get(values, i)));
-    if (shown == n)
-        return;
-    table_word(table, "...");
-    table_word(table, json_string_value(json_array_get(values, n - 1)));
-    snprintf(count, sizeof(count), "(%zu in all)", n);
-    table_word(table, count);
-}
-
 /* Features with values, one line each; then all that are just "on" together if there are many. */
 void table_features(struct probe_table *table, const json_t *features, size_t indent)
 {
@@ -56,7 +40,18 @@ void table_features(struct probe_table *table, const json_t *features, size_t in
         table_heading(table, "", indent);
         table_put(table, table_text(feature, "name"));
         table_put(table, ":");
-        put_values(table, values);
+        size_t count = json_array_size(values), shown = count;
+        if (!table->options->all && count > VALUES_FULL)
+            shown = VALUES_SHOWN;
+        for (size_t k = 0; k < shown; k++)
+            table_word(table, json_string_value(json_array_get(values, k)));
+        if (shown < count) {
+            char all[48];
+            table_word(table, "...");
+            table_word(table, json_string_value(json_array_get(values, count - 1)));
+            snprintf(all, sizeof(all), "(%zu in all)", count);
+            table_word(table, all);
+        }
         table_end(table);
     }
     if (flags < FLAGS_MIN)
@@ -90,33 +85,6 @@ static void add_detail(struct probe_table *table, bool *first, const char *key, 
     table_words(table, text);
 }
 
-static void put_attributes(struct probe_table *table, bool *first, const json_t *device,
-                           const char *version)
-{
-    const char *key;
-    char size[32];
-    const json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)json_object_get(device, "attributes"), key, value)
-    {
-        const char *text = json_string_value(value);
-        bool told = *table_text(device, "pci_id") && /* with the PCI id, from the kernel */
-                    (strcmp(key, "driver") == 0 || strcmp(key, "kernel_driver") == 0);
-        if (!text || told || strcmp(key, "reason") == 0 ||
-            (strcmp(key, "driver_version") == 0 && !strcmp(text, version)))
-            continue;
-        if (strcmp(key, "memory") == 0) { /* rounded as cards are sold */
-            double gib = strtod(text, NULL) / (1024.0 * 1024 * 1024);
-            snprintf(size, sizeof(size), "%.*f GiB", gib < 9.95 ? 1 : 0, gib);
-            text = size;
-        }
-        char words_of_key[64];
-        snprintf(words_of_key, sizeof(words_of_key), "%s", key);
-        for (char *c = words_of_key; *c; c++)
-            *c = *c == '_' ? ' ' : *c;
-        add_detail(table, first, words_of_key, text);
-    }
-}
-
 /* Ids, driver and attributes, then anything unusual. `version` is the driver's, already printed for
  * the namespace. */
 static void put_details(struct probe_table *table, const json_t *device, const char *version,
@@ -132,7 +100,27 @@ static void put_details(struct probe_table *table, const json_t *device, const c
         add_detail(table, &first, "driver", driver);
     else if (table->options->drivers && *table_text(device, "pci_id"))
         add_detail(table, &first, "", "no driver is bound to it");
-    put_attributes(table, &first, device, version);
+    const char *key;
+    const json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)json_object_get(device, "attributes"), key, value)
+    {
+        const char *text = json_string_value(value);
+        char size[32], words_of_key[64];
+        bool told = *table_text(device, "pci_id") && /* with the PCI id, from the kernel */
+                    (strcmp(key, "driver") == 0 || strcmp(key, "kernel_driver") == 0);
+        if (!text || told || strcmp(key, "reason") == 0 ||
+            (strcmp(key, "driver_version") == 0 && !strcmp(text, version)))
+            continue;
+        if (strcmp(key, "memory") == 0) { /* rounded as cards are sold */
+            double gib = strtod(text, NULL) / (1024.0 * 1024 * 1024);
+            snprintf(size, sizeof(size), "%.*f GiB", gib < 9.95 ? 1 : 0, gib);
+            text = size;
+        }
+        snprintf(words_of_key, sizeof(words_of_key), "%s", key);
+        for (char *c = words_of_key; *c; c++)
+            *c = *c == '_' ? ' ' : *c;
+        add_detail(table, &first, words_of_key, text);
+    }
     if (alone)
         add_detail(table, &first, "uuid", table_text(device, "uuid"));
     if (json_is_true(json_object_get(device, "guess")))

@@ -80,14 +80,6 @@ static const struct cli_command command = {
            "  variantctl probe --json >this.json\n"
            "  variantctl probe --deep --timeout 10\n"};
 
-static size_t terminal_width(void)
-{
-    struct winsize size;
-    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col < WIDTH_MIN ? WIDTH_MIN : size.ws_col;
-    return WIDTH_DEFAULT;
-}
-
 /* Any other directory would give the profile of a machine without devices. */
 static int check_sysroot(const struct ocv_probe_options *probe, struct ocv_error *err)
 {
@@ -123,10 +115,14 @@ static int probe_and_print(struct cli *cli, const char *profile, struct ocv_prob
     }
     if (as_json)
         return cli_print(json.data, json.len, err);
+    struct winsize size;
+    size_t width = WIDTH_DEFAULT;
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        width = size.ws_col < WIDTH_MIN ? WIDTH_MIN : size.ws_col;
     const struct probe_table_options view = {.sysroot = probe->sysroot,
                                              .drivers = !probe->pci_dump && !profile,
                                              .all = cli->verbose,
-                                             .width = terminal_width()};
+                                             .width = width};
     OCV_TRY(probe_table(&json, &view, &table, err));
     return cli_print(table.data, table.len, err);
 }

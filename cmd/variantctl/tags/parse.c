@@ -64,10 +64,12 @@ static int format_table(const struct ocv_tag *tag, struct ocv_buffer *out, struc
     for (size_t i = 0; ocv_tag_group(tag, i, &key, &value); i++)
         OCV_TRY(ocv_buffer_printf(out, err, "%s %s=%s", i ? "" : "\n  group:", key, value));
     for (int which = OCV_TAG_IGNORED; which <= OCV_TAG_AMBIGUOUS; which++) {
-        if (!ocv_tag_list(tag, (enum ocv_tag_list)which, NULL))
-            continue;
-        OCV_TRY(ocv_buffer_append(out, "\n", 1, err));
-        OCV_TRY(tags_format_list(tag, (enum ocv_tag_list)which, names[which], out, err));
+        const char *const *list;
+        size_t n = ocv_tag_list(tag, (enum ocv_tag_list)which, &list);
+        if (n)
+            OCV_TRY(ocv_buffer_printf(out, err, "\n  %s:", names[which]));
+        for (size_t i = 0; i < n; i++)
+            OCV_TRY(ocv_buffer_printf(out, err, "%s %s", i ? "," : "", list[i]));
     }
     for (size_t i = 0; ocv_tag_asks(tag, i); i++)
         OCV_TRY(

@@ -83,37 +83,35 @@ static int format_table(const struct plan_options *r, const char *family,
     return OCV_OK;
 }
 
-static json_t *set_json(const struct ocv_tag_plan *plan, size_t set)
-{
-    json_t *members = json_array(), *list = json_array();
-    const char *const *doubts, *label;
-    size_t n = ocv_tag_plan_doubts(plan, set, &doubts);
-    for (size_t i = 0; i < ocv_tag_plan_members(plan, set); i++) {
-        const struct ocv_tag *tag = ocv_tag_plan_member(plan, set, i, &label);
-        json_t *properties = json_array();
-        for (size_t k = 0; k < ocv_properties_count(ocv_tag_properties(tag)); k++) {
-            struct ocv_property p = ocv_properties_get(ocv_tag_properties(tag), k);
-            json_array_append_new(properties,
-                                  json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value));
-        }
-        json_array_append_new(members, json_pack("{s:s, s:s, s:o, s:s?}", "tag", ocv_tag_text(tag),
-                                                 "label", label, "properties", properties,
-                                                 "platform", ocv_tag_platform(tag)));
-    }
-    for (size_t i = 0; i < n; i++)
-        json_array_append_new(list, json_string(doubts[i]));
-    return json_pack("{s:s, s:o, s:o}", "name", ocv_tag_plan_name(plan, set), "members", members,
-                     "doubts", list);
-}
-
 static int format_json(const struct plan_options *r, const char *family,
                        const struct ocv_tag_plan *plan, struct ocv_buffer *out,
                        struct ocv_error *err)
 {
     json_t *sets = json_array(), *left = json_array();
     const char *reason;
-    for (size_t i = 0; i < ocv_tag_plan_sets(plan); i++)
-        json_array_append_new(sets, set_json(plan, i));
+    for (size_t set = 0; set < ocv_tag_plan_sets(plan); set++) {
+        json_t *members = json_array(), *list = json_array();
+        const char *const *doubts, *label;
+        size_t n = ocv_tag_plan_doubts(plan, set, &doubts);
+        for (size_t i = 0; i < ocv_tag_plan_members(plan, set); i++) {
+            const struct ocv_tag *tag = ocv_tag_plan_member(plan, set, i, &label);
+            json_t *properties = json_array();
+            for (size_t k = 0; k < ocv_properties_count(ocv_tag_properties(tag)); k++) {
+                struct ocv_property p = ocv_properties_get(ocv_tag_properties(tag), k);
+                json_array_append_new(properties,
+                                      json_sprintf("%s :: %s :: %s", p.ns, p.feature, p.value));
+            }
+            json_array_append_new(members,
+                                  json_pack("{s:s, s:s, s:o, s:s?}", "tag", ocv_tag_text(tag),
+                                            "label", label, "properties", properties, "platform",
+                                            ocv_tag_platform(tag)));
+        }
+        for (size_t i = 0; i < n; i++)
+            json_array_append_new(list, json_string(doubts[i]));
+        json_array_append_new(sets,
+                              json_pack("{s:s, s:o, s:o}", "name", ocv_tag_plan_name(plan, set),
+                                        "members", members, "doubts", list));
+    }
     for (size_t i = 0; i < ocv_tag_plan_left_out(plan); i++) {
         const struct ocv_tag *tag = ocv_tag_plan_left(plan, i, &reason);
         json_array_append_new(left,

@@ -60,15 +60,3 @@ int tags_format_properties(const struct ocv_tag *tag, struct ocv_buffer *out, st
     return ocv_properties_count(properties) ? ocv_properties_format(properties, out, err)
                                             : ocv_buffer_append(out, "-", 1, err);
 }
-
-int tags_format_list(const struct ocv_tag *tag, enum ocv_tag_list which, const char *name,
-                     struct ocv_buffer *out, struct ocv_error *err)
-{
-    const char *const *list;
-    size_t n = ocv_tag_list(tag, which, &list);
-    if (n)
-        OCV_TRY(ocv_buffer_printf(out, err, "  %s:", name));
-    for (size_t i = 0; i < n; i++)
-        OCV_TRY(ocv_buffer_printf(out, err, "%s %s", i ? "," : "", list[i]));
-    return OCV_OK;
-}

@@ -20,8 +20,5 @@ int tags_each_line(const char *path, int (*each)(void *data, size_t line, const 
 /** Append "ns :: feature :: value, ...", or "-" for none. */
 int tags_format_properties(const struct ocv_tag *tag, struct ocv_buffer *out,
                            struct ocv_error *err) OCV_WARN_UNUSED;
-/** Append "  NAME: a, b" for one of its lists; nothing if the list is empty. */
-int tags_format_list(const struct ocv_tag *tag, enum ocv_tag_list which, const char *name,
-                     struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif
