@@ -195,17 +195,6 @@ const char *cli_text(const char *text, char *out, size_t size)
     return out;
 }
 
-bool color_read(const char *text, enum color_mode *out)
-{
-    static const char *const names[] = {"auto", "always", "never"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (!strcmp(text, names[i])) {
-            *out = (enum color_mode)i;
-            return true;
-        }
-    return false;
-}
-
 bool color_wanted(enum color_mode mode, FILE *stream)
 {
     if (mode != COLOR_AUTO)

@@ -18,10 +18,8 @@
 #define COLOR_BOLD "\033[1m"
 #define COLOR_END "\033[0m"
 
-enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER }; /**< of --color */
 
-/** "auto", "always" or "never", of --color. */
-bool color_read(const char *text, enum color_mode *out) OCV_WARN_UNUSED;
 /** With COLOR_AUTO: a terminal that is not dumb, and no NO_COLOR (https://no-color.org). */
 bool color_wanted(enum color_mode mode, FILE *stream);
 

@@ -14,20 +14,6 @@
 #define TIMEOUT_MS 1000u              /* a daemon that hangs must not hang vpull */
 #define TARGET_MAX 2048u
 
-static bool ask_for_choice(const struct cli *cli, const char *target, struct ocv_buffer *answer)
-{
-    const char *path = ocv_config_get(cli->config, "socket");
-    struct ocv_error err = {0};
-    long http = 0;
-    int status = ocv_daemon_get(path && *path ? path : OCV_PATH_SOCKET, target, TIMEOUT_MS, &http,
-                                answer, &err);
-    if (status == OCV_OK && http != 200)
-        cli_log(cli, "variantd does not choose (HTTP %ld): choosing here", http);
-    else if (status < 0 && status != OCV_ERR_NOT_FOUND)
-        cli_log(cli, "variantd does not answer: choosing here: %s", err.message);
-    return status == OCV_OK && http == 200;
-}
-
 char *daemon_choose(const struct cli *cli, const char *text, bool quiet)
 {
     ocv_auto(ocv_reference) ref = NULL;
@@ -41,8 +27,18 @@ char *daemon_choose(const struct cli *cli, const char *text, bool quiet)
     int n =
         snprintf(target, TARGET_MAX, "/v1/resolve?ref=%s%s%s%s%s", ref->name, ref->tag ? ":" : "",
                  ref->tag ? ref->tag : "", ref->digest ? "@" : "", ref->digest ? ref->digest : "");
-    if (n <= 0 || n >= (int)TARGET_MAX || strchr(target, '+') ||
-        !ask_for_choice(cli, target, &answer))
+    if (n <= 0 || n >= (int)TARGET_MAX || strchr(target, '+'))
+        return NULL;
+    const char *path = ocv_config_get(cli->config, "socket");
+    struct ocv_error err = {0};
+    long http = 0;
+    int status = ocv_daemon_get(path && *path ? path : OCV_PATH_SOCKET, target, TIMEOUT_MS, &http,
+                                &answer, &err);
+    if (status == OCV_OK && http != 200)
+        cli_log(cli, "variantd does not choose (HTTP %ld): choosing here", http);
+    else if (status < 0 && status != OCV_ERR_NOT_FOUND)
+        cli_log(cli, "variantd does not answer: choosing here: %s", err.message);
+    if (status < 0 || http != 200)
         return NULL;
     ocv_auto_json *decision =
         ocv_json_load_any(answer.data, answer.len, OCV_JSON_VALUES_MAX, 0, NULL);

@@ -30,8 +30,11 @@ static int take_json(const struct ocv_option_given *given, struct ocv_error *err
 static int take_color(const struct ocv_option_given *given, struct ocv_error *err)
 {
     struct cli **cli = given->into;
+    int word = ocv_option_word(given->option, given->value);
     (void)err;
-    return color_read(given->value, &(*cli)->color) ? OCV_OK : OCV_OPTION_WRONG;
+    if (word >= 0)
+        (*cli)->color = (enum color_mode)word; /* in the order of its values */
+    return word >= 0 ? OCV_OK : OCV_OPTION_WRONG;
 }
 
 static const struct ocv_option options[] = {

@@ -66,8 +66,10 @@ static void pull_task(struct run *run, struct cli *cli, struct progress *progres
 }
 
 /* The exit code is the first failure's. */
-static void report_task(struct run *run, struct task *task)
+static void report_task(void *data, size_t i)
 {
+    struct run *run = data;
+    struct task *task = &run->tasks.list[i];
     bool stopped = task->failed && task->err.status == OCV_ERR_INTERRUPTED;
     int code = task->failed ? ocv_error_exit_code(task->err.status) : 0;
     if (task->failed) {
@@ -143,12 +145,6 @@ static void run_in_lane(void *data, size_t i)
     progress_free(progress);
 }
 
-static void report_in_order(void *data, size_t i)
-{
-    struct run *run = data;
-    report_task(run, &run->tasks.list[i]);
-}
-
 static int run_tasks(struct run *run, bool pulls, struct ocv_error *err)
 {
     if (pulls && run->tasks.n > 1 && run->s->pull.jobs > 1) {
@@ -157,7 +153,7 @@ static int run_tasks(struct run *run, bool pulls, struct ocv_error *err)
                                     .at_once = run->s->pull.jobs,
                                     .lanes = lanes,
                                     .run = run_in_lane,
-                                    .ended = report_in_order,
+                                    .ended = report_task,
                                     .data = run};
         if (!lanes)
             return ocv_error_nomem(err);
@@ -181,7 +177,7 @@ static int run_tasks(struct run *run, bool pulls, struct ocv_error *err)
     }
     for (size_t i = 0; i < run->tasks.n && !cli_interrupted(run->cli); i++) {
         pull_task(run, run->cli, run->progress, &run->tasks.list[i]);
-        report_task(run, &run->tasks.list[i]);
+        report_task(run, i);
     }
     return OCV_OK;
 }
@@ -226,20 +222,6 @@ static int plan_and_run(struct run *run, char **images, struct ocv_error *err)
     return run_tasks(run, pulls, err);
 }
 
-static int pull_all(struct run *run, char **images)
-{
-    struct ocv_error err = {0};
-    run->code = run->s->lock_file ? 0 : fail_names(run->cli, run->progress, images);
-    if (run->code)
-        return run->code;
-    if (plan_and_run(run, images, &err) < 0)
-        run->code = fail_image(run->cli, run->progress, NULL, &err);
-    progress_image(run->progress, NULL); /* the task's text goes */
-    tasks_free(&run->tasks);
-    free(run->argument);
-    return cli_interrupted(run->cli) ? 130 : run->code;
-}
-
 static int pull_images(struct cli *cli, struct vpull_settings *s, char **images)
 {
     struct ocv_error err = {0};
@@ -264,7 +246,15 @@ static int pull_images(struct cli *cli, struct vpull_settings *s, char **images)
         if (to && (!s->pull.to || given)) /* `docker vpull` means docker */
             s->pull.to = to;
         struct run run = {.cli = cli, .s = s, .progress = progress};
-        code = pull_all(&run, images);
+        code = s->lock_file ? 0 : fail_names(cli, progress, images);
+        if (!code) {
+            if (plan_and_run(&run, images, &err) < 0)
+                run.code = fail_image(cli, progress, NULL, &err);
+            progress_image(progress, NULL); /* the task's text goes */
+            tasks_free(&run.tasks);
+            free(run.argument);
+            code = cli_interrupted(cli) ? 130 : run.code;
+        }
     }
     progress_detach(cli);
     progress_free(progress);

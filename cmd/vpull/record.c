@@ -78,23 +78,6 @@ static void check_platform(const struct pull *pull, const json_t *config)
                   ocv_platform_format(&host, wanted, sizeof(wanted)), own, wanted);
 }
 
-static int check_recorded(struct pull *pull, const struct ocv_record *said, struct ocv_error *err)
-{
-    const struct ocv_resolve_options options = {
-        .preferences = ocv_config_preferences_for(pull->cli->config, pull->image.reference),
-        .platform = pull->cli->platform,
-        .made_of = said->tag};
-    bool fits = true;
-    ocv_auto_buffer reason;
-    ocv_buffer_init(&reason, RECORD_MAX);
-    OCV_TRY(ocv_fit_check(said->label, said->properties, said->statics, pull->cli->profile,
-                          &options, &fits, &reason, err));
-    if (!fits)
-        progress_warn(pull->progress, pull->cli->program, "%s does not fit this host: %s",
-                      pull->image.text, reason.data ? reason.data : "");
-    return OCV_OK;
-}
-
 int pull_check_lone(struct pull *pull, struct ocv_error *err)
 {
     if (pull->options->choice) /* the lock says for which machine */
@@ -109,5 +92,19 @@ int pull_check_lone(struct pull *pull, struct ocv_error *err)
     check_platform(pull, config);
     bool pinned = pull->image.kind == OCV_DOCUMENT_MANIFEST && pull->image.reference &&
                   pull->image.reference->digest;
-    return pinned && find_said(pull, config, &said) ? check_recorded(pull, &said, err) : OCV_OK;
+    if (!pinned || !find_said(pull, config, &said))
+        return OCV_OK;
+    const struct ocv_resolve_options options = {
+        .preferences = ocv_config_preferences_for(pull->cli->config, pull->image.reference),
+        .platform = pull->cli->platform,
+        .made_of = said.tag};
+    bool fits = true;
+    ocv_auto_buffer reason;
+    ocv_buffer_init(&reason, RECORD_MAX);
+    OCV_TRY(ocv_fit_check(said.label, said.properties, said.statics, pull->cli->profile, &options,
+                          &fits, &reason, err));
+    if (!fits)
+        progress_warn(pull->progress, pull->cli->program, "%s does not fit this host: %s",
+                      pull->image.text, reason.data ? reason.data : "");
+    return OCV_OK;
 }

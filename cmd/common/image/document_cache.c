@@ -21,16 +21,6 @@
 #define TAGS_MAX 1000u       /* an index has a few KiB, and 4 MiB at most */
 #define TEMPORARY_AGE_S 3600 /* no write takes an hour */
 
-static bool make_directory(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(path, 0700);
-        *slash = '/';
-    }
-    return mkdir(path, 0700) == 0 || access(path, W_OK) == 0;
-}
-
 /* The directory, and the file for a tag. False: this user or this reference has no cache. */
 static bool cache_path(const struct ocv_reference *reference, char *dir, char *file, size_t size)
 {
@@ -122,7 +112,7 @@ void cache_write(const struct ocv_reference *reference, const struct ocv_descrip
     int n = snprintf(head, sizeof(head), "%s %s\n", descriptor->media_type, descriptor->digest);
     snprintf(temporary, sizeof(temporary), "%s.XXXXXX", file);
     if (n < 0 || (size_t)n >= sizeof(head) || strchr(descriptor->media_type, ' ') ||
-        !make_directory(dir))
+        ocv_directory_make(dir, 0700, NULL) < 0)
         return;
     int fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0)

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define MATCHED_SHOWN 6u
+#define NAME_WIDTH 48 /* of the columns, at most */
+#define PLATFORM_WIDTH 32
 #define TEXT_MAX (256u * 1024)
 
 const char *explain_name(const struct ocv_index *index, const struct ocv_entry *entry, char *out,
@@ -147,23 +149,19 @@ static int format_head(const struct cli *cli, const struct image *image,
                              selected->digest, tag ? "  tag " : "", tag ? tag : "");
 }
 
-/* Widths of the table's columns. */
-struct columns {
-    int name, platform;
-};
-
 static const char *platform_text(const struct ocv_entry *entry, char *out, size_t size)
 {
     return entry->has_platform ? ocv_platform_format(&entry->platform, out, size) : "any platform";
 }
 
 static int format_fitting(const struct image *image, const struct ocv_decision *decision, size_t i,
-                          struct columns width, struct ocv_buffer *out, struct ocv_error *err)
+                          int width, int platform_width, struct ocv_buffer *out,
+                          struct ocv_error *err)
 {
     char name[80], platform[128];
     const struct ocv_entry *entry = ocv_decision_order(decision, i);
-    OCV_TRY(ocv_buffer_printf(out, err, "%4zu  %-*s  %-*s  ", i + 1, width.name,
-                              explain_name(image->index, entry, name, sizeof(name)), width.platform,
+    OCV_TRY(ocv_buffer_printf(out, err, "%4zu  %-*s  %-*s  ", i + 1, width,
+                              explain_name(image->index, entry, name, sizeof(name)), platform_width,
                               platform_text(entry, platform, sizeof(platform))));
     if (entry->kind == OCV_ENTRY_VARIANT)
         OCV_TRY(explain_matched(image, decision, entry, MATCHED_SHOWN, out, err));
@@ -175,7 +173,7 @@ static int format_fitting(const struct image *image, const struct ocv_decision *
             : ocv_index_has_variants(image->index) ? "no annotations, after all variants"
                                                    : "an image without variants"));
     size_t before = out->len;
-    OCV_TRY(ocv_buffer_printf(out, err, "\n      %-*s  note: ", width.name, ""));
+    OCV_TRY(ocv_buffer_printf(out, err, "\n      %-*s  note: ", width, ""));
     size_t mark = out->len;
     OCV_TRY(ocv_decision_note(decision, entry, out, err));
     /* nothing to say */
@@ -202,28 +200,6 @@ static int format_rejected(const struct image *image, const struct ocv_decision 
     return ocv_buffer_append(out, "\n", 1, err);
 }
 
-static int at_most(size_t n, int max)
-{
-    return n > (size_t)max ? max : (int)n;
-}
-
-static struct columns measure_columns(const struct image *image,
-                                      const struct ocv_decision *decision)
-{
-    char text[128];
-    size_t name = 5, platform = 5;
-    for (size_t i = 0; i < ocv_index_count(image->index); i++) {
-        const struct ocv_entry *entry = ocv_index_entry(image->index, i);
-        size_t n = strlen(explain_name(image->index, entry, text, sizeof(text)));
-        name = n > name ? n : name;
-    }
-    for (size_t i = 0; i < ocv_decision_order_count(decision); i++) {
-        size_t n = strlen(platform_text(ocv_decision_order(decision, i), text, sizeof(text)));
-        platform = n > platform ? n : platform;
-    }
-    return (struct columns){at_most(name, 48), at_most(platform, 32)};
-}
-
 /* How to take the second best of those that fit. */
 static int format_second(const struct cli *cli, const struct image *image,
                          const struct ocv_decision *decision, struct ocv_buffer *out,
@@ -247,20 +223,32 @@ int explain_format(const struct cli *cli, const struct image *image,
                    const struct ocv_decision *decision, struct ocv_buffer *out,
                    struct ocv_error *err)
 {
-    struct columns width = measure_columns(image, decision);
-    OCV_TRY(format_head(cli, image, decision, out, err));
     size_t fitting = ocv_decision_order_count(decision);
     size_t rejected = ocv_decision_rejected_count(decision);
+    char text[128];
+    int name = 5, platform = 5; /* widths of the table's columns */
+    for (size_t i = 0; i < ocv_index_count(image->index); i++) {
+        const struct ocv_entry *entry = ocv_index_entry(image->index, i);
+        int n = (int)strlen(explain_name(image->index, entry, text, sizeof(text)));
+        name = n > name ? n : name;
+    }
+    for (size_t i = 0; i < fitting; i++) {
+        int n = (int)strlen(platform_text(ocv_decision_order(decision, i), text, sizeof(text)));
+        platform = n > platform ? n : platform;
+    }
+    name = name > NAME_WIDTH ? NAME_WIDTH : name;
+    platform = platform > PLATFORM_WIDTH ? PLATFORM_WIDTH : platform;
+    OCV_TRY(format_head(cli, image, decision, out, err));
     if (fitting)
         OCV_TRY(ocv_buffer_printf(out, err, "\nFits, best first\n"));
     for (size_t i = 0; i < fitting; i++)
-        OCV_TRY(format_fitting(image, decision, i, width, out, err));
+        OCV_TRY(format_fitting(image, decision, i, name, platform, out, err));
     if (fitting)
         OCV_TRY(format_second(cli, image, decision, out, err));
     if (rejected)
         OCV_TRY(ocv_buffer_printf(out, err, "\nDoes not fit\n"));
     for (size_t i = 0; i < rejected; i++)
-        OCV_TRY(format_rejected(image, decision, i, width.name, out, err));
+        OCV_TRY(format_rejected(image, decision, i, name, out, err));
 
     /* notes of configurations that were read where tags leave something open */
     struct ocv_tag_note note;

@@ -127,31 +127,24 @@ int image_check_name(const char *text, struct ocv_error *err)
                                : ocv_reference_parse(text, &reference, err);
 }
 
-static int open_registry(struct cli *cli, struct image *image, struct ocv_error *err)
-{
-    if (image_is_path(image->text))
-        return refuse_path(image->text, err);
-    OCV_TRY(ocv_reference_parse(image->text, &image->reference, err));
-    OCV_TRY(image_bind_credentials(cli, image->reference, err));
-    OCV_TRY(cli_registry(cli, err));
-    bool same = false;
-    OCV_TRY(seen_before(cli, image, &same, err));
-    if (same)
-        return OCV_OK;
-    /* the registry library names the image itself */
-    OCV_TRY(
-        ocv_registry_get(cli->registry, image->reference, NULL, &image->body, &image->top, err));
-    cache_write(image->reference, &image->top, &image->body);
-    return OCV_OK;
-}
-
 int image_open(struct cli *cli, const char *text, struct image *out, struct ocv_error *err)
 {
     ocv_auto_free char *dir = NULL;
     *out = (struct image){.text = text};
     ocv_buffer_init(&out->body, OCV_MANIFEST_MAX);
     if (!image_split_layout(text, &dir, &out->layout_tag)) {
-        OCV_TRY(open_registry(cli, out, err));
+        if (image_is_path(text))
+            return refuse_path(text, err);
+        OCV_TRY(ocv_reference_parse(text, &out->reference, err));
+        OCV_TRY(image_bind_credentials(cli, out->reference, err));
+        OCV_TRY(cli_registry(cli, err));
+        bool same = false;
+        OCV_TRY(seen_before(cli, out, &same, err));
+        if (!same) { /* the registry library names the image itself */
+            OCV_TRY(
+                ocv_registry_get(cli->registry, out->reference, NULL, &out->body, &out->top, err));
+            cache_write(out->reference, &out->top, &out->body);
+        }
         return parse_body(out, err);
     }
     if (!dir)

@@ -87,40 +87,35 @@ static int read_image(const char *path, const json_t *entry, struct lock_image *
     return read_choices(path, entry, out, err);
 }
 
-static int read_images(const char *path, struct lock *lock, struct ocv_error *err)
-{
-    json_t *images = json_object_get(lock->root, "images"), *entry;
-    const char *schema = ocv_json_text(lock->root, "schema");
-    size_t i, n = json_array_size(images);
-    if (!schema || strcmp(schema, LOCK_SCHEMA) != 0)
-        return set_error(err, path, NULL, "'schema' is not " LOCK_SCHEMA);
-    if (n == 0 || n > LOCK_IMAGES_MAX)
-        return set_error(err, path, NULL, "'images' must hold at least one image");
-    lock->images = calloc(n, sizeof(*lock->images));
-    if (!lock->images)
-        return ocv_error_nomem(err);
-    json_array_foreach(images, i, entry)
-    {
-        OCV_TRY(read_image(path, entry, &lock->images[lock->n_images++], err));
-    }
-    return OCV_OK;
-}
-
 int lock_read(const char *path, struct lock *out, struct ocv_error *err)
 {
+    __attribute__((cleanup(lock_free))) struct lock lock = {0};
     ocv_auto_buffer text;
     ocv_buffer_init(&text, LOCK_MAX);
     *out = (struct lock){0};
     OCV_TRY(cli_read_file(path, &text, err));
     json_error_t where;
-    out->root =
+    lock.root =
         ocv_json_load_any(text.data, text.len, OCV_JSON_VALUES_MAX, JSON_REJECT_DUPLICATES, &where);
-    if (!out->root)
+    if (!lock.root)
         return ocv_error_set(err, OCV_ERR_DATA, "%s:%d: %s", path, where.line, where.text);
-    int status = read_images(path, out, err);
-    if (status < 0)
-        lock_free(out);
-    return status;
+    json_t *images = json_object_get(lock.root, "images"), *entry;
+    const char *schema = ocv_json_text(lock.root, "schema");
+    size_t i, n = json_array_size(images);
+    if (!schema || strcmp(schema, LOCK_SCHEMA) != 0)
+        return set_error(err, path, NULL, "'schema' is not " LOCK_SCHEMA);
+    if (n == 0 || n > LOCK_IMAGES_MAX)
+        return set_error(err, path, NULL, "'images' must hold at least one image");
+    lock.images = calloc(n, sizeof(*lock.images));
+    if (!lock.images)
+        return ocv_error_nomem(err);
+    json_array_foreach(images, i, entry)
+    {
+        OCV_TRY(read_image(path, entry, &lock.images[lock.n_images++], err));
+    }
+    *out = lock;
+    lock = (struct lock){0};
+    return OCV_OK;
 }
 
 void lock_free(struct lock *lock)

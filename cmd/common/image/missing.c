@@ -36,29 +36,6 @@ static int by_likeness(const void *a, const void *b, void *wanted)
     return m != n ? (m < n ? 1 : -1) : strcmp(x, y);
 }
 
-static void show_tags(struct tag_search *look, char *out, size_t size)
-{
-    char question[OCV_NEAREST_QUESTION_MAX];
-    struct ocv_nearest nearest = {.wanted = look->wanted};
-    for (size_t i = 0; i < look->tags.n; i++)
-        ocv_nearest_offer(&nearest, look->tags.list[i]);
-    qsort_r(look->tags.list, look->tags.n, sizeof(*look->tags.list), by_likeness,
-            (void *)(uintptr_t)look->wanted);
-    size_t used = (size_t)snprintf(out, size, "the repository has no tag '%.60s'; it has %s",
-                                   look->wanted, look->tags.n ? "" : "no tags");
-    size_t shown = look->tags.n < TAGS_SHOWN ? look->tags.n : TAGS_SHOWN;
-    for (size_t i = 0; i < shown && used < size; i++)
-        used +=
-            (size_t)snprintf(out + used, size - used, "%s%.60s", i ? ", " : "", look->tags.list[i]);
-    if (look->tags.n > shown && used < size)
-        used +=
-            (size_t)snprintf(out + used, size - used, " and %s%zu more",
-                             look->tags.n == TAGS_LOOKED_AT ? "over " : "", look->tags.n - shown);
-    if (used < size)
-        snprintf(out + used, size - used, "%s",
-                 ocv_nearest_question(ocv_nearest_meant(&nearest), question));
-}
-
 /* True if rules would know the name with "registries: {HOST: {mirror_of: docker.io}}". */
 static bool mirrors_a_family(struct cli *cli, const struct ocv_reference *reference)
 {
@@ -87,8 +64,28 @@ void image_explain_missing(struct cli *cli, const struct ocv_reference *referenc
     if (status == OCV_ERR_NOT_FOUND)
         snprintf(tags, sizeof(tags), "there is no repository %.200s on %.100s",
                  reference->repository, reference->host);
-    else if (status >= 0)
-        show_tags(&look, tags, sizeof(tags));
+    if (status >= 0) {
+        char question[OCV_NEAREST_QUESTION_MAX];
+        struct ocv_nearest nearest = {.wanted = look.wanted};
+        for (size_t i = 0; i < look.tags.n; i++)
+            ocv_nearest_offer(&nearest, look.tags.list[i]);
+        qsort_r(look.tags.list, look.tags.n, sizeof(*look.tags.list), by_likeness,
+                (void *)(uintptr_t)look.wanted);
+        size_t used =
+            (size_t)snprintf(tags, sizeof(tags), "the repository has no tag '%.60s'; it has %s",
+                             look.wanted, look.tags.n ? "" : "no tags");
+        size_t shown = look.tags.n < TAGS_SHOWN ? look.tags.n : TAGS_SHOWN;
+        for (size_t i = 0; i < shown && used < sizeof(tags); i++)
+            used += (size_t)snprintf(tags + used, sizeof(tags) - used, "%s%.60s", i ? ", " : "",
+                                     look.tags.list[i]);
+        if (look.tags.n > shown && used < sizeof(tags))
+            used +=
+                (size_t)snprintf(tags + used, sizeof(tags) - used, " and %s%zu more",
+                                 look.tags.n == TAGS_LOOKED_AT ? "over " : "", look.tags.n - shown);
+        if (used < sizeof(tags))
+            snprintf(tags + used, sizeof(tags) - used, "%s",
+                     ocv_nearest_question(ocv_nearest_meant(&nearest), question));
+    }
     rules_tags_free(&look.tags);
     if (status >= 0 && mirrors_a_family(cli, reference))
         snprintf(mirror, sizeof(mirror),

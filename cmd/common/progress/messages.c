@@ -67,8 +67,10 @@ void progress_warn(struct progress *progress, const char *program, const char *f
     progress_event(progress, "warning", json_pack("{s:s}", "message", text));
 }
 
-void progress_log(struct progress *progress, const char *program, const char *line)
+void progress_log(void *data, const char *line)
 {
+    struct progress *progress = data;
+    const char *program = progress->display->program;
     PROGRESS_LOCK(progress);
     if (held->mode == PROGRESS_QUIET)
         fprintf(held->stream, "%s: %s\n", program, line);
@@ -142,8 +144,9 @@ void progress_status_text(const struct progress *progress, int64_t now, char *ou
         snprintf(out, size, "%s", progress->status);
 }
 
-void progress_wait(struct progress *progress, const struct ocv_registry_wait *wait)
+void progress_wait(void *data, const struct ocv_registry_wait *wait)
 {
+    struct progress *progress = data;
     PROGRESS_LOCK(progress);
     int64_t now = held->clock();
     char when[CLI_RETRY_MAX];

@@ -332,21 +332,10 @@ void progress_release(struct progress *progress)
     pthread_mutex_unlock(&progress->display->lock);
 }
 
-static void report_line(void *data, const char *line)
-{
-    struct progress *progress = data;
-    progress_log(progress, progress->display->program, line);
-}
-
 static void report_warning(void *data, const char *line)
 {
     struct progress *progress = data;
     progress_warn(progress, progress->display->program, "%s", line);
-}
-
-static void report_wait(void *data, const struct ocv_registry_wait *wait)
-{
-    progress_wait(data, wait);
 }
 
 static void report_tick(void *data)
@@ -358,9 +347,9 @@ void progress_attach(struct progress *progress, struct cli *cli)
 {
     if (!progress->display->program) /* the first is attached before there are threads */
         progress->display->program = cli->program;
-    cli->log = report_line;
+    cli->log = progress_log;
     cli->warn = report_warning;
-    cli->wait = report_wait;
+    cli->wait = progress_wait;
     cli->tick = report_tick;
     cli->callback_data = progress;
 }

@@ -95,8 +95,8 @@ bool progress_is_json(const struct progress *progress);
 void progress_warn(struct progress *progress, const char *program, const char *format, ...)
     OCV_PRINTF(3, 4);
 
-/** "PROGRAM: ..." of -v as a line, in quiet mode too, or as an event. */
-void progress_log(struct progress *progress, const char *program, const char *line);
+/** Callback of a struct cli: "PROGRAM: ..." of -v as a line, in quiet mode too, or as an event. */
+void progress_log(void *progress, const char *line);
 
 /** The current step when there are no layers, "app:1: resolving": a line below the bars that stays
  *  until the next step or progress_finish. In plain mode it is a line now, and again every few
@@ -113,8 +113,8 @@ void progress_late(struct progress *progress, unsigned ms, const char *format, .
 void progress_late_end(struct progress *progress);
 /** Draw whatever depends on the time. Call it several times a second. */
 void progress_tick(struct progress *progress);
-/** The registry client waits. Also does the work of progress_tick. */
-void progress_wait(struct progress *progress, const struct ocv_registry_wait *wait);
+/** The same: the registry client waits. Also does the work of progress_tick. */
+void progress_wait(void *progress, const struct ocv_registry_wait *wait);
 
 /** Add a layer. `id` is a digest or an engine's short id; `size` is negative if unknown. Returns
  *  its number, the same one for the same id; SIZE_MAX without memory. */

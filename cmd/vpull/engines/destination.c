@@ -70,29 +70,23 @@ static int unknown_destination(const char *text, struct ocv_error *err)
     return OCV_ERR_INVALID;
 }
 
-static int named_destination(const char *text, const struct destination **out, char **argument,
-                             struct ocv_error *err)
-{
-    size_t n = strcspn(text, ":");
-    for (size_t i = 0; i < DESTINATIONS; i++) {
-        const struct destination *s = destinations[i];
-        if (strlen(s->name) != n || strncmp(s->name, text, n) != 0)
-            continue;
-        if ((s->argument != NULL) != (text[n] == ':' && text[n + 1]))
-            return unknown_destination(text, err);
-        *out = s;
-        *argument = strdup(text[n] ? text + n + 1 : "");
-        return *argument ? OCV_OK : ocv_error_nomem(err);
-    }
-    return unknown_destination(text, err);
-}
-
 int destination_choose(struct cli *cli, const struct pull_options *options,
                        struct progress *progress, const struct destination **out, char **argument,
                        struct ocv_error *err)
 {
-    if (options->to)
-        return named_destination(options->to, out, argument, err);
+    const char *to = options->to;
+    for (size_t i = 0, n = to ? strcspn(to, ":") : 0; to && i < DESTINATIONS; i++) {
+        const struct destination *d = destinations[i];
+        if (strlen(d->name) != n || strncmp(d->name, to, n) != 0)
+            continue;
+        if ((d->argument != NULL) != (to[n] == ':' && to[n + 1]))
+            break;
+        *out = d;
+        *argument = strdup(to[n] ? to + n + 1 : "");
+        return *argument ? OCV_OK : ocv_error_nomem(err);
+    }
+    if (to)
+        return unknown_destination(to, err);
     for (size_t i = 0; i < DESTINATIONS; i++) {
         const struct destination *d = destinations[i];
         if (!d->available)

@@ -21,18 +21,6 @@ static int ping_daemon(struct cli *cli, const struct endpoint *endpoint, struct 
     return engine_call(cli, endpoint, &call, err);
 }
 
-/* Prefix the following paths with a version. It is asked for first, since a half-sent request
- * cannot be repeated on another path. */
-static void choose_version(struct cli *cli, struct endpoint *endpoint)
-{
-    struct ocv_error err = {0};
-    size_t n = strlen(endpoint->base);
-    snprintf(endpoint->base + n, sizeof(endpoint->base) - n, "%s", API);
-    if (ping_daemon(cli, endpoint, &err) < 0 && err.http_status == 400 &&
-        strstr(err.message, "too old"))
-        snprintf(endpoint->base + n, sizeof(endpoint->base) - n, "%s", API_NEW);
-}
-
 static bool is_available(struct cli *cli, const struct pull_options *options)
 {
     struct endpoint endpoint;
@@ -71,10 +59,12 @@ static int auth_header(struct pull *pull, struct ocv_buffer *header, struct ocv_
     OCV_TRY(ocv_registry_credentials(pull->cli->registry, pull->image.reference->host, &json, err));
     if (json.len == 0)
         return OCV_OK;
-    ocv_auto_free char *encoded = engine_base64_url(json.data, json.len);
+    ocv_auto_free char *encoded = ocv_base64_encode(json.data, json.len);
     explicit_bzero(json.data, json.len);
     if (!encoded)
         return ocv_error_nomem(err);
+    for (char *at = encoded; *at; at++) /* as headers have it: RFC 4648 section 5 */
+        *at = *at == '+' ? '-' : *at == '/' ? '_' : *at;
     int status = ocv_buffer_printf(header, err, "X-Registry-Auth: %s", encoded);
     explicit_bzero(encoded, strlen(encoded));
     return status;
@@ -182,7 +172,14 @@ static int pull_docker(struct pull *pull, const char *argument, char *where, siz
                       "docker runs on %s, and this build was chosen for the machine of vpull: run "
                       "vpull there, or give that machine's profile (--profile FILE)",
                       host + 3);
-    choose_version(pull->cli, &endpoint);
+    /* Prefix the following paths with a version. It is asked for first, since a half-sent request
+     * cannot be repeated on another path. */
+    struct ocv_error refused = {0};
+    size_t n = strlen(endpoint.base);
+    snprintf(endpoint.base + n, sizeof(endpoint.base) - n, "%s", API);
+    if (ping_daemon(pull->cli, &endpoint, &refused) < 0 && refused.http_status == 400 &&
+        strstr(refused.message, "too old"))
+        snprintf(endpoint.base + n, sizeof(endpoint.base) - n, "%s", API_NEW);
     if (!pull->image.reference)
         return load_image(pull, &endpoint, err);
     OCV_TRY(create_image(pull, &endpoint, err));

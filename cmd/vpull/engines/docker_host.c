@@ -24,29 +24,6 @@ static json_t *load_json(const char *path)
     return ocv_json_load_any(text.data, text.len, OCV_JSON_VALUES_MAX, 0, NULL);
 }
 
-/* The current context; empty: none. */
-static void context_name(const struct plugin_globals *globals, const char *dir, char *out,
-                         size_t size)
-{
-    const char *host = getenv("DOCKER_HOST"), *variable = getenv("DOCKER_CONTEXT");
-    out[0] = '\0';
-    if (globals->context) {
-        snprintf(out, size, "%s", globals->context);
-    } else if (!globals->host && !(host && *host)) {
-        if (variable && *variable) {
-            snprintf(out, size, "%s", variable);
-        } else {
-            char path[DOCKER_PATH_MAX];
-            snprintf(path, sizeof(path), "%s/config.json", dir);
-            ocv_auto_json *config = load_json(path);
-            const char *current = ocv_json_text(config, "currentContext");
-            snprintf(out, size, "%s", current ? current : "");
-        }
-    }
-    if (!strcmp(out, "default"))
-        out[0] = '\0';
-}
-
 static void use_tls(struct endpoint *e, const char *dir)
 {
     static const char *const names[] = {"ca.pem", "cert.pem", "key.pem"};
@@ -102,7 +79,7 @@ static int from_host(const struct plugin_globals *globals, const char *dir, stru
 int docker_endpoint(const struct plugin_globals *globals, struct endpoint *out,
                     struct ocv_error *err)
 {
-    char dir[DOCKER_PATH_MAX / 2], name[256];
+    char dir[DOCKER_PATH_MAX / 2], name[256] = "";
     if (globals->context && globals->host)
         return ocv_error_set(err, OCV_ERR_INVALID, "--host and --context exclude each other");
     const char *given = globals->config ? globals->config : getenv("DOCKER_CONFIG");
@@ -111,6 +88,19 @@ int docker_endpoint(const struct plugin_globals *globals, struct endpoint *out,
         snprintf(dir, sizeof(dir), "%s", given);
     else
         snprintf(dir, sizeof(dir), "%s/.docker", home ? home : "");
-    context_name(globals, dir, name, sizeof(name));
+
+    /* the current context; empty: none */
+    const char *host = getenv("DOCKER_HOST"), *variable = getenv("DOCKER_CONTEXT");
+    if (globals->context) {
+        snprintf(name, sizeof(name), "%s", globals->context);
+    } else if (!globals->host && !(host && *host)) {
+        char path[DOCKER_PATH_MAX];
+        snprintf(path, sizeof(path), "%s/config.json", dir);
+        ocv_auto_json *config = variable && *variable ? NULL : load_json(path);
+        const char *current = config ? ocv_json_text(config, "currentContext") : variable;
+        snprintf(name, sizeof(name), "%s", current ? current : "");
+    }
+    if (!strcmp(name, "default"))
+        name[0] = '\0';
     return name[0] ? from_context(dir, name, out, err) : from_host(globals, dir, out, err);
 }

@@ -14,21 +14,6 @@
 
 #define DEFAULT_SOCKET "/var/run/docker.sock"
 
-/* docker's defaults: localhost, port 2375, or 2376 with TLS. */
-static void tcp_base(const char *address, bool tls, struct endpoint *out)
-{
-    size_t host = strcspn(address, "/");
-    const char *v6 = memchr(address, ']', host), *colon = v6 ? v6 : address;
-    bool port = memchr(colon, ':', host - (size_t)(colon - address)) != NULL;
-    snprintf(out->base, sizeof(out->base), "%s://%s%.*s%s%.300s", tls ? "https" : "http",
-             host == 0 || address[0] == ':' ? "localhost" : "", (int)(host < 100 ? host : 100),
-             address,
-             port  ? ""
-             : tls ? ":2376"
-                   : ":2375",
-             address + host);
-}
-
 int endpoint_parse(const char *text, bool tls, struct endpoint *out, struct ocv_error *err)
 {
     *out = (struct endpoint){0};
@@ -43,7 +28,18 @@ int endpoint_parse(const char *text, bool tls, struct endpoint *out, struct ocv_
         return OCV_OK;
     }
     if (!strncmp(text, "tcp://", 6)) {
-        tcp_base(text + 6, tls, out);
+        /* docker's defaults: localhost, port 2375, or 2376 with TLS */
+        const char *address = text + 6;
+        size_t host = strcspn(address, "/");
+        const char *v6 = memchr(address, ']', host), *colon = v6 ? v6 : address;
+        bool port = memchr(colon, ':', host - (size_t)(colon - address)) != NULL;
+        snprintf(out->base, sizeof(out->base), "%s://%s%.*s%s%.300s", tls ? "https" : "http",
+                 host == 0 || address[0] == ':' ? "localhost" : "", (int)(host < 100 ? host : 100),
+                 address,
+                 port  ? ""
+                 : tls ? ":2376"
+                       : ":2375",
+                 address + host);
         return OCV_OK;
     }
     ocv_error_set(err, OCV_ERR_UNSUPPORTED, "engine address '%.100s': only unix:// and tcp://",
@@ -122,15 +118,6 @@ int engine_call(struct cli *cli, const struct endpoint *endpoint, const struct e
     if (err)
         err->http_status = (int)code;
     return OCV_ERR_ENGINE;
-}
-
-/* As the Engine API wants it in headers (RFC 4648 section 5). */
-char *engine_base64_url(const void *data, size_t len)
-{
-    char *out = ocv_base64_encode(data, len);
-    for (char *at = out; at && *at; at++)
-        *at = *at == '+' ? '-' : *at == '/' ? '_' : *at;
-    return out;
 }
 
 int engine_archive(struct pull *pull, int *fd, struct ocv_error *err)

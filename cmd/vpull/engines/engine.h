@@ -121,8 +121,6 @@ struct engine_call {
 int engine_call(struct cli *cli, const struct endpoint *endpoint, const struct engine_call *call,
                 struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** Base64 with - and _ of `len` bytes; NULL without memory. The caller frees it. */
-char *engine_base64_url(const void *data, size_t len);
 /** An archive of the chosen image in an unlinked temporary file, for engines that cannot reach its
  *  source. The caller closes `*fd`. */
 int engine_archive(struct pull *pull, int *fd, struct ocv_error *err) OCV_WARN_UNUSED;

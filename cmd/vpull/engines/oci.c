@@ -6,19 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The tag in the layout: the given one, else the tag asked for, else the variant's label. */
-static const char *layout_tag(const struct pull *pull, const char *tag)
-{
-    const char *colon = pull->name ? strrchr(pull->name, ':') : NULL;
-    if (tag)
-        return tag;
-    if (colon)
-        return colon + 1;
-    if (pull->image.layout_tag)
-        return pull->image.layout_tag;
-    return pull->entry->label ? pull->entry->label : "latest";
-}
-
 static int pull_oci(struct pull *pull, const char *argument, char *where, size_t size,
                     struct ocv_error *err)
 {
@@ -33,7 +20,13 @@ static int pull_oci(struct pull *pull, const char *argument, char *where, size_t
     OCV_TRY(ocv_layout_open(
         dir, OCV_LAYOUT_CREATE | (pull->options->verify ? OCV_LAYOUT_VERIFY : 0), &layout, err));
     OCV_TRY(pull_to_layout(pull, layout, err));
-    const char *name = layout_tag(pull, tag);
+    /* the given tag, else the tag asked for, else the variant's label */
+    const char *colon = pull->name ? strrchr(pull->name, ':') : NULL;
+    const char *name = tag                      ? tag
+                       : colon                  ? colon + 1
+                       : pull->image.layout_tag ? pull->image.layout_tag
+                       : pull->entry->label     ? pull->entry->label
+                                                : "latest";
     OCV_TRY(ocv_layout_tag(layout, name, pull->name, &pull->child.descriptor,
                            pull->entry->has_platform ? &pull->entry->platform : NULL, err));
     snprintf(where, size, "into oci:%s:%s", dir, name);
