@@ -168,11 +168,6 @@ void cli_log(const struct cli *cli, const char *format, ...)
         fprintf(stderr, "%s: %s\n", cli->program, line);
 }
 
-void cli_print_version(const struct cli *cli)
-{
-    printf("%s %s\n", cli->program, ocv_version());
-}
-
 int cli_read_file(const char *path, struct ocv_buffer *out, struct ocv_error *err)
 {
     return strcmp(path, "-") != 0 ? ocv_file_read(path, OCV_FILE_ANY, out, err)

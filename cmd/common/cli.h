@@ -177,8 +177,6 @@ int cli_take_format(const struct ocv_option_given *given, struct ocv_error *err)
         OCV_OPTION_TEXT(type, member)                                                          \
     }
 
-void cli_print_version(const struct cli *cli);
-
 /** Read configuration files, OCV_* variables and flags; --platform; credentials on stdin. */
 int cli_load(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
 /** After cli_load: true if only the administrator's configuration applies, as in the node's daemon.

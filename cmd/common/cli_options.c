@@ -308,6 +308,6 @@ int cli_read(struct cli *cli, const struct cli_command *command, void *request, 
     if (stop && !strncmp(stop->name, "help", strlen("help")))
         cli_print_help(cli, command, !strcmp(stop->name, "help-all"));
     else if (stop)
-        cli_print_version(cli);
+        printf("%s %s\n", cli->program, ocv_version());
     return stop ? 0 : -1;
 }

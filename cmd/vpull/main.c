@@ -107,20 +107,6 @@ static int prepare_lanes(struct run *run, struct ocv_error *err)
     return run->lanes ? OCV_OK : ocv_error_nomem(err);
 }
 
-static int open_lane(struct run *run, struct cli *lane, struct ocv_error *err)
-{
-    if (lane->program)
-        return OCV_OK;
-    *lane = *run->cli;
-    lane->registry = NULL;
-    int status = cli_registry_new(lane, lane->interrupted, &lane->registry, err);
-    if (status < 0)
-        lane->program = NULL;
-    else
-        ocv_registry_share(lane->registry, run->downloads);
-    return status;
-}
-
 static void run_in_lane(void *data, size_t i)
 {
     struct run *run = data;
@@ -130,8 +116,15 @@ static void run_in_lane(void *data, size_t i)
     if (cli_interrupted(run->cli))
         return;
     int status = progress_open(run->progress, task->text, &progress, &task->err);
-    if (status == OCV_OK && !task->failed)
-        status = open_lane(run, lane, &task->err);
+    if (status == OCV_OK && !task->failed && !lane->program) { /* the lane's first task */
+        *lane = *run->cli;
+        lane->registry = NULL;
+        status = cli_registry_new(lane, lane->interrupted, &lane->registry, &task->err);
+        if (status < 0)
+            lane->program = NULL;
+        else
+            ocv_registry_share(lane->registry, run->downloads);
+    }
     task->failed = task->failed || status < 0;
     if (status == OCV_OK && lane->program) {
         progress_attach(progress, lane);
@@ -261,17 +254,6 @@ static int pull_images(struct cli *cli, struct vpull_settings *s, char **images)
     return code;
 }
 
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal}, before;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    /* on SIGHUP too, podman's credentials file must be removed; nohup keeps working */
-    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-        sigaction(SIGHUP, &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
-}
-
 int main(int argc, char **argv)
 {
     struct cli cli;
@@ -301,7 +283,13 @@ int main(int argc, char **argv)
     case PLUGIN_NONE:
         break;
     }
-    catch_signals();
+    struct sigaction action = {.sa_handler = on_signal}, before;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    /* on SIGHUP too, podman's credentials file must be removed; nohup keeps working */
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
     cli.interrupted = &interrupted;
     if (argc == 2 && plugin.call == PLUGIN_NONE) {
         /* `vpull help` and `vpull version` name no images. */

@@ -43,19 +43,6 @@ void pull_record(const struct pull *pull)
         cli_log(pull->cli, "not recorded on this node: %s", err.message);
 }
 
-/* What is known of the image: from the node's record, else from its config's labels. */
-static bool find_said(const struct pull *pull, const json_t *config, struct ocv_record *out)
-{
-    char dir[4096];
-    if (ocv_record_read(record_dir(pull->cli, dir, sizeof(dir)), pull->image.reference->name,
-                        pull->entry->digest, out, NULL) == OCV_OK)
-        return true;
-    const json_t *labels = json_object_get(json_object_get(config, "config"), "Labels");
-    out->label = ocv_json_text(labels, OCV_ANNOTATION_LABEL);
-    out->properties = ocv_json_text(labels, OCV_ANNOTATION_PROPERTIES);
-    return out->label && out->properties;
-}
-
 /* An image that stands alone has its platform in its config; there is no other to choose. */
 static void check_platform(const struct pull *pull, const json_t *config)
 {
@@ -92,8 +79,18 @@ int pull_check_lone(struct pull *pull, struct ocv_error *err)
     check_platform(pull, config);
     bool pinned = pull->image.kind == OCV_DOCUMENT_MANIFEST && pull->image.reference &&
                   pull->image.reference->digest;
-    if (!pinned || !find_said(pull, config, &said))
+    if (!pinned)
         return OCV_OK;
+    /* What is known of the image: from the node's record, else from its config's labels. */
+    char dir[4096];
+    if (ocv_record_read(record_dir(pull->cli, dir, sizeof(dir)), pull->image.reference->name,
+                        pull->entry->digest, &said, NULL) < 0) {
+        const json_t *labels = json_object_get(json_object_get(config, "config"), "Labels");
+        said.label = ocv_json_text(labels, OCV_ANNOTATION_LABEL);
+        said.properties = ocv_json_text(labels, OCV_ANNOTATION_PROPERTIES);
+        if (!said.label || !said.properties)
+            return OCV_OK;
+    }
     const struct ocv_resolve_options options = {
         .preferences = ocv_config_preferences_for(pull->cli->config, pull->image.reference),
         .platform = pull->cli->platform,

@@ -44,18 +44,6 @@ static int plan_locked(const struct vpull_settings *s, const struct lock_image *
     return task->text ? OCV_OK : ocv_error_nomem(err);
 }
 
-static int plan_named(const struct vpull_settings *s, const struct lock *lock, const char *image,
-                      struct task *task, struct ocv_error *err)
-{
-    const struct lock_image *locked = s->lock_file ? lock_find(lock, image) : NULL;
-    task->image = image;
-    if (locked)
-        return plan_locked(s, locked, task, err);
-    if (s->lock_file)
-        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: not in %s", image, s->lock_file);
-    return (task->text = strdup(image)) ? OCV_OK : ocv_error_nomem(err);
-}
-
 int tasks_plan(const struct vpull_settings *s, char **images, struct tasks *out,
                struct ocv_error *err)
 {
@@ -70,8 +58,17 @@ int tasks_plan(const struct vpull_settings *s, char **images, struct tasks *out,
         out->n++;
         task->options = s->pull;
         ocv_buffer_init(&task->prints, TASK_PRINTS_MAX);
-        task->failed = (named ? plan_named(s, &out->lock, images[i], task, &task->err)
-                              : plan_locked(s, &out->lock.images[i], task, &task->err)) < 0;
+        const struct lock_image *locked = !named         ? &out->lock.images[i]
+                                          : s->lock_file ? lock_find(&out->lock, images[i])
+                                                         : NULL;
+        task->image = named ? images[i] : NULL;
+        if (locked)
+            task->failed = plan_locked(s, locked, task, &task->err) < 0;
+        else if (s->lock_file)
+            task->failed = ocv_error_set(&task->err, OCV_ERR_NOT_FOUND, "%s: not in %s", images[i],
+                                         s->lock_file) < 0;
+        else if (!(task->text = strdup(images[i])))
+            task->failed = ocv_error_nomem(&task->err) < 0;
     }
     for (size_t i = 0; i < out->n; i++)
         out->list[i].options.many = out->n > 1;

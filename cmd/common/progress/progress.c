@@ -215,8 +215,9 @@ static void measure_speed(struct layer *layer, int64_t now)
     layer->rate_done = layer->done;
 }
 
-void progress_tick(struct progress *progress)
+void progress_tick(void *data)
 {
+    struct progress *progress = data;
     PROGRESS_LOCK(progress);
     int64_t now = held->clock(), passed = now - held->last;
 
@@ -338,11 +339,6 @@ static void report_warning(void *data, const char *line)
     progress_warn(progress, progress->display->program, "%s", line);
 }
 
-static void report_tick(void *data)
-{
-    progress_tick(data);
-}
-
 void progress_attach(struct progress *progress, struct cli *cli)
 {
     if (!progress->display->program) /* the first is attached before there are threads */
@@ -350,7 +346,7 @@ void progress_attach(struct progress *progress, struct cli *cli)
     cli->log = progress_log;
     cli->warn = report_warning;
     cli->wait = progress_wait;
-    cli->tick = report_tick;
+    cli->tick = progress_tick;
     cli->callback_data = progress;
 }
 

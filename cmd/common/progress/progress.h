@@ -111,8 +111,8 @@ void progress_status_end(struct progress *progress);
 void progress_late(struct progress *progress, unsigned ms, const char *format, ...)
     OCV_PRINTF(3, 4);
 void progress_late_end(struct progress *progress);
-/** Draw whatever depends on the time. Call it several times a second. */
-void progress_tick(struct progress *progress);
+/** Draw whatever depends on the time. Call it several times a second. A callback, too. */
+void progress_tick(void *progress);
 /** The same: the registry client waits. Also does the work of progress_tick. */
 void progress_wait(void *progress, const struct ocv_registry_wait *wait);
 

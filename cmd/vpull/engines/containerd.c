@@ -107,7 +107,7 @@ static bool already_there(struct pull *pull, const char *ns)
     const char *argv[] = {"ctr",         "--address", containerd_socket(),
                           "--namespace", ns,          "images",
                           "check",       filter,      NULL};
-    return subprocess_run(argv, -1, check_line, &check, pull->cli, NULL) == OCV_OK &&
+    return subprocess_run(argv, -1, false, check_line, &check, pull->cli, NULL) == OCV_OK &&
            check.complete;
 }
 
@@ -128,7 +128,7 @@ static int pull_ctr(struct pull *pull, const char *argument, char *where, size_t
                                 "--namespace", ns,          "images",
                                 "label",       pull->name,  "io.cri-containerd.image=managed",
                                 NULL};
-    return subprocess_run(label_argv, -1, NULL, NULL, pull->cli, err);
+    return subprocess_run(label_argv, -1, false, NULL, NULL, pull->cli, err);
 }
 
 static int pull_nerdctl(struct pull *pull, const char *argument, char *where, size_t size,

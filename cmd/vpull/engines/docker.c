@@ -51,25 +51,6 @@ static int stream_line(void *data, const char *text)
     return 0;
 }
 
-/* X-Registry-Auth for the image's registry. Holds a secret: wiped by the caller. */
-static int auth_header(struct pull *pull, struct ocv_buffer *header, struct ocv_error *err)
-{
-    ocv_auto_buffer json;
-    ocv_buffer_init(&json, 64u * 1024);
-    OCV_TRY(ocv_registry_credentials(pull->cli->registry, pull->image.reference->host, &json, err));
-    if (json.len == 0)
-        return OCV_OK;
-    ocv_auto_free char *encoded = ocv_base64_encode(json.data, json.len);
-    explicit_bzero(json.data, json.len);
-    if (!encoded)
-        return ocv_error_nomem(err);
-    for (char *at = encoded; *at; at++) /* as headers have it: RFC 4648 section 5 */
-        *at = *at == '+' ? '-' : *at == '/' ? '_' : *at;
-    int status = ocv_buffer_printf(header, err, "X-Registry-Auth: %s", encoded);
-    explicit_bzero(encoded, strlen(encoded));
-    return status;
-}
-
 static int stream_call(struct pull *pull, const struct endpoint *endpoint,
                        const struct engine_call *plain, const char *path, struct ocv_error *err)
 {
@@ -105,16 +86,28 @@ static int stream_call(struct pull *pull, const struct endpoint *endpoint,
 
 static int create_image(struct pull *pull, const struct endpoint *endpoint, struct ocv_error *err)
 {
-    ocv_auto_buffer path;
-    ocv_auto_buffer header;
+    ocv_auto_buffer path, json, header;
     ocv_buffer_init(&path, 64u * 1024);
+    ocv_buffer_init(&json, 64u * 1024);
     ocv_buffer_init(&header, 128u * 1024);
     OCV_TRY(ocv_buffer_printf(&path, err, "/images/create?fromImage="));
     OCV_TRY(ocv_url_escape(pull->image.reference->name, OCV_URL_UNRESERVED, &path, err));
     OCV_TRY(ocv_buffer_printf(&path, err, "&tag=%s", pull->entry->digest));
-    OCV_TRY(auth_header(pull, &header, err));
+    /* X-Registry-Auth for the image's registry: what holds the secret is wiped. */
+    OCV_TRY(ocv_registry_credentials(pull->cli->registry, pull->image.reference->host, &json, err));
+    ocv_auto_free char *encoded = json.len ? ocv_base64_encode(json.data, json.len) : NULL;
+    if (json.len)
+        explicit_bzero(json.data, json.len);
+    if (json.len && !encoded)
+        return ocv_error_nomem(err);
+    for (char *at = encoded; at && *at; at++) /* as headers have it: RFC 4648 section 5 */
+        *at = *at == '+' ? '-' : *at == '/' ? '_' : *at;
+    int status = encoded ? ocv_buffer_printf(&header, err, "X-Registry-Auth: %s", encoded) : OCV_OK;
+    if (encoded)
+        explicit_bzero(encoded, strlen(encoded));
     struct engine_call call = {.method = "POST", .header = header.data};
-    int status = stream_call(pull, endpoint, &call, path.data, err);
+    if (status == OCV_OK)
+        status = stream_call(pull, endpoint, &call, path.data, err);
     if (header.data)
         explicit_bzero(header.data, header.len);
     return status;
@@ -132,21 +125,6 @@ static int load_image(struct pull *pull, const struct endpoint *endpoint, struct
     int status = stream_call(pull, endpoint, &call, "/images/load?quiet=1", err);
     pull->cached = false;
     return status;
-}
-
-static int tag_image(struct pull *pull, const struct endpoint *endpoint, struct ocv_error *err)
-{
-    const char *colon = strrchr(pull->name, ':');
-    ocv_auto_buffer path;
-    ocv_buffer_init(&path, 64u * 1024);
-    OCV_TRY(ocv_buffer_printf(&path, err, "/images/%s@%s/tag?repo=", pull->image.reference->name,
-                              pull->entry->digest));
-    ocv_auto_free char *repository = strndup(pull->name, (size_t)(colon - pull->name));
-    OCV_TRY(repository ? ocv_url_escape(repository, OCV_URL_UNRESERVED, &path, err)
-                       : ocv_error_nomem(err));
-    OCV_TRY(ocv_buffer_printf(&path, err, "&tag=%s", colon + 1));
-    struct engine_call call = {.method = "POST", .path = path.data};
-    return engine_call(pull->cli, endpoint, &call, err);
 }
 
 static int pull_docker(struct pull *pull, const char *argument, char *where, size_t size,
@@ -183,7 +161,19 @@ static int pull_docker(struct pull *pull, const char *argument, char *where, siz
     if (!pull->image.reference)
         return load_image(pull, &endpoint, err);
     OCV_TRY(create_image(pull, &endpoint, err));
-    return pull->name ? tag_image(pull, &endpoint, err) : OCV_OK;
+    if (!pull->name)
+        return OCV_OK;
+    const char *colon = strrchr(pull->name, ':');
+    ocv_auto_buffer path;
+    ocv_buffer_init(&path, 64u * 1024);
+    OCV_TRY(ocv_buffer_printf(&path, err, "/images/%s@%s/tag?repo=", pull->image.reference->name,
+                              pull->entry->digest));
+    ocv_auto_free char *repository = strndup(pull->name, (size_t)(colon - pull->name));
+    OCV_TRY(repository ? ocv_url_escape(repository, OCV_URL_UNRESERVED, &path, err)
+                       : ocv_error_nomem(err));
+    OCV_TRY(ocv_buffer_printf(&path, err, "&tag=%s", colon + 1));
+    struct engine_call call = {.method = "POST", .path = path.data};
+    return engine_call(pull->cli, &endpoint, &call, err);
 }
 
 const struct destination destination_docker = {"docker", NULL, is_available, pull_docker};

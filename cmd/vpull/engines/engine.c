@@ -171,7 +171,7 @@ static int run_fed(struct pull *pull, const struct staging *staging, const char 
         close(ends[1]);
         return ocv_error_set(err, OCV_ERR_NOMEM, "cannot start a thread");
     }
-    int status = subprocess_run(argv, ends[0], line, pull, pull->cli, err);
+    int status = subprocess_run(argv, ends[0], false, line, pull, pull->cli, err);
     close(ends[0]); /* the feeder then gets a broken pipe when the client gives up */
     pthread_join(thread, NULL);
     if (status == OCV_OK && feeder.status < 0 && err)

@@ -213,16 +213,12 @@ void docker_line_parse(const char *text, struct docker_line *out);
 /* Running an engine's own client. */
 
 /** Run a program with `stdin_fd` as standard input (-1: /dev/null). Its output is read line by line
- *  (`line` may be NULL); the last line of its errors goes to `err`. Uses `cli`'s interrupt flag and
- *  tick. */
-int subprocess_run(const char *const *argv, int stdin_fd,
+ *  (`line` may be NULL); the last line of its errors goes to `err`. `terminal`: standard error is
+ *  one, for clients that show progress only there, and its lines go to `line`, without control
+ *  sequences. Uses `cli`'s interrupt flag and tick. */
+int subprocess_run(const char *const *argv, int stdin_fd, bool terminal,
                    void (*line)(void *data, const char *text), void *data, const struct cli *cli,
                    struct ocv_error *err) OCV_WARN_UNUSED;
-/** The same with a terminal as standard error, for clients that show progress only there. The
- *  terminal's lines go to `line`, without control sequences. */
-int subprocess_run_terminal(const char *const *argv, void (*line)(void *data, const char *text),
-                            void *data, const struct cli *cli,
-                            struct ocv_error *err) OCV_WARN_UNUSED;
 /** True if the program is found in PATH. */
 bool subprocess_available(const char *name);
 

@@ -86,11 +86,6 @@ static void show_progress(void *data, const char *text)
         progress_set(pull->progress, row, line.state, line.done, -1);
 }
 
-static int run_podman(struct pull *pull, const char *const *argv, struct ocv_error *err)
-{
-    return subprocess_run(argv, -1, show_line, pull, pull->cli, err);
-}
-
 static int pull_by_digest(struct pull *pull, const char *reference, struct ocv_error *err)
 {
     char auth[64];
@@ -110,7 +105,7 @@ static int pull_by_digest(struct pull *pull, const char *reference, struct ocv_e
             const struct ocv_descriptor *layer = ocv_manifest_layer(pull->child.manifest, i);
             progress_add(pull->progress, layer->digest, layer->size);
         }
-        status = subprocess_run_terminal(argv, show_progress, pull, pull->cli, err);
+        status = subprocess_run(argv, -1, true, show_progress, pull, pull->cli, err);
     }
     if (auth[0])
         unlink(auth);
@@ -136,10 +131,10 @@ static int pull_podman(struct pull *pull, const char *argument, char *where, siz
         return ocv_error_nomem(err);
     const char *present[] = {"podman", "image", "exists", reference, NULL};
     const char *tag[] = {"podman", "tag", reference, pull->name, NULL};
-    pull->cached = run_podman(pull, present, NULL) == OCV_OK;
+    pull->cached = subprocess_run(present, -1, false, show_line, pull, pull->cli, NULL) == OCV_OK;
     if (!pull->cached)
         OCV_TRY(pull_by_digest(pull, reference, err));
-    return pull->name ? run_podman(pull, tag, err) : OCV_OK;
+    return pull->name ? subprocess_run(tag, -1, false, show_line, pull, pull->cli, err) : OCV_OK;
 }
 
 const struct destination destination_podman = {"podman", NULL, is_available, pull_podman};

@@ -150,10 +150,13 @@ static bool open_terminal(int ends[2])
     return false;
 }
 
-static int run_with(const char *const *argv, int stdin_fd, bool terminal,
-                    struct output_stream streams[2], const struct cli *cli, struct ocv_error *err)
+int subprocess_run(const char *const *argv, int stdin_fd, bool terminal, take_line line, void *data,
+                   const struct cli *cli, struct ocv_error *err)
 {
+    struct output_stream streams[2] = {{0}, {0}};
     int out[2], errors[2];
+    streams[terminal].line = line;
+    streams[terminal].data = data;
     if (pipe2(out, O_CLOEXEC) != 0)
         return ocv_error_set(err, OCV_ERR_IO, "pipe: %s", strerror(errno));
     /* without pseudo terminals, as in some containers, the client reports less */
@@ -188,20 +191,6 @@ static int run_with(const char *const *argv, int stdin_fd, bool terminal,
     close(out[0]);
     close(out[1]);
     return ocv_error_set(err, OCV_ERR_IO, "pipe: %s", strerror(errno));
-}
-
-int subprocess_run(const char *const *argv, int stdin_fd, take_line line, void *data,
-                   const struct cli *cli, struct ocv_error *err)
-{
-    struct output_stream streams[2] = {{.line = line, .data = data}};
-    return run_with(argv, stdin_fd, false, streams, cli, err);
-}
-
-int subprocess_run_terminal(const char *const *argv, take_line line, void *data,
-                            const struct cli *cli, struct ocv_error *err)
-{
-    struct output_stream streams[2] = {{0}, {.line = line, .data = data}};
-    return run_with(argv, -1, true, streams, cli, err);
 }
 
 bool subprocess_available(const char *name)
