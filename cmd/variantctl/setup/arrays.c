@@ -7,16 +7,9 @@
 
 #include <string.h>
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 size_t array_skip_blank(const char *text, size_t at)
 {
-    while (is_blank(text[at])) /* the text ends with NUL */
-        at++;
-    return at;
+    return at + strspn(text + at, " \t\r\n"); /* the text ends with NUL */
 }
 
 int array_insert_first(struct ocv_buffer *text, size_t open, const struct array_spans *spans,
@@ -31,7 +24,7 @@ int array_insert_first(struct ocv_buffer *text, size_t open, const struct array_
         OCV_TRY(ocv_buffer_append(&add, " ", 1, err));
     if (spans->n && lines) {
         size_t line = first; /* line end and indentation before the first element */
-        while (is_blank(text->data[line - 1]))
+        while (strchr(" \t\r\n", text->data[line - 1]))
             line--;
         OCV_TRY(ocv_buffer_append(&add, text->data + line, first - line, err));
     }

@@ -14,11 +14,6 @@
 
 #define LABEL_MAX 4200u
 
-static size_t length_of(const struct setup_content *content)
-{
-    return content->there ? content->text.len : 0;
-}
-
 static const char *label_of(const struct setup_content *content, const char *side, const char *path,
                             char out[LABEL_MAX])
 {
@@ -46,7 +41,8 @@ int setup_print_diff(const char *path, const struct setup_content *from,
     char labels[2][LABEL_MAX], second[32];
     const char *old_label = label_of(from, "a", path, labels[0]);
     const char *new_label = label_of(to, "b", path, labels[1]);
-    if (setup_content_equal(from, to) || (!length_of(from) && !length_of(to))) {
+    bool empty = (!from->there || !from->text.len) && (!to->there || !to->text.len);
+    if (setup_content_equal(from, to) || empty) {
         ocv_auto_buffer out; /* its rights change, or an empty file appears */
         ocv_buffer_init(&out, 3 * LABEL_MAX);
         OCV_TRY(ocv_buffer_printf(&out, err, "--- %s\n+++ %s\n", old_label, new_label));

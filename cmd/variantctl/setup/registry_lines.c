@@ -27,25 +27,20 @@ json_t *setup_ask_registries(const struct setup *setup)
     return out;
 }
 
-static const char *get_word(const json_t *object, const char *key)
-{
-    const char *text = ocv_json_text(object, key);
-    return text ? text : "";
-}
-
 /* The lines of one registry, for trusted or other clients. */
 static int registry_lines(const json_t *r, bool trusted, const char *prefix, bool *bad,
                           struct ocv_buffer *out, struct ocv_error *err)
 {
-    const char *name = get_word(r, "name"), *message = get_word(r, "message"),
-               *hint = get_word(r, "hint");
+    const char *name = ocv_json_text_or(r, "name", ""),
+               *message = ocv_json_text_or(r, "message", ""),
+               *hint = ocv_json_text_or(r, "hint", "");
     size_t n = strlen(name);
     if (strncmp(message, name, n) == 0 && strncmp(message + n, ": ", 2) == 0)
         message += n + 2;
     const json_t *refused = json_object_get(r, "refused");
-    bool closed = strcmp(get_word(r, "anybody"), "no") == 0;
-    bool no_login = trusted && closed && strcmp(get_word(r, "login"), "none") == 0;
-    bool ours = strcmp(get_word(r, "fault"), "configuration") == 0;
+    bool closed = strcmp(ocv_json_text_or(r, "anybody", ""), "no") == 0;
+    bool no_login = trusted && closed && strcmp(ocv_json_text_or(r, "login", ""), "none") == 0;
+    bool ours = strcmp(ocv_json_text_or(r, "fault", ""), "configuration") == 0;
     if (*message && !ours) /* only the network's state */
         return ocv_buffer_printf(out, err, "%.*snote: %s does not answer variantd: %s\n",
                                  (int)strspn(prefix, " "), prefix, name, message);
@@ -65,7 +60,7 @@ static int registry_lines(const json_t *r, bool trusted, const char *prefix, boo
     return ocv_buffer_printf(out, err,
                              "%s%s refused variantd access to %s (401), perhaps to more: "
                              "private images need `credentials` (" GUIDE ")\n",
-                             prefix, name, get_word(refused, "repository"));
+                             prefix, name, ocv_json_text_or(refused, "repository", ""));
 }
 
 int setup_reach_lines(const json_t *told, const char *engine, const json_t *hosts,
@@ -82,17 +77,18 @@ int setup_reach_lines(const json_t *told, const char *engine, const json_t *host
     {
         bool meant = json_array_size(hosts) == 0;
         for (size_t k = 0; k < json_array_size(hosts) && !meant; k++)
-            meant = strcmp(json_string_value(json_array_get(hosts, k)), get_word(r, "name")) == 0;
+            meant = strcmp(json_string_value(json_array_get(hosts, k)),
+                           ocv_json_text_or(r, "name", "")) == 0;
         if (meant && !engine)
             OCV_TRY(registry_lines(r, trusted, prefix, bad, out, err));
-        if (!meant || !get || strcmp(get_word(r, "anybody"), "no") != 0 ||
-            strcmp(get_word(r, "login"), "accepted") != 0)
+        if (!meant || !get || strcmp(ocv_json_text_or(r, "anybody", ""), "no") != 0 ||
+            strcmp(ocv_json_text_or(r, "login", ""), "accepted") != 0)
             continue;
         *bad = true;
         OCV_TRY(ocv_buffer_printf(out, err,
                                   "%s%s requires a login: %s gets its variants with "
                                   "`serve_private: true` only (" GUIDE ")\n",
-                                  prefix, get_word(r, "name"), engine));
+                                  prefix, ocv_json_text_or(r, "name", ""), engine));
     }
     return OCV_OK;
 }

@@ -40,11 +40,6 @@ void setup_state_free(struct setup_state *state)
     *state = (struct setup_state){0};
 }
 
-static int fail_broken(struct ocv_error *err)
-{
-    return ocv_error_set(err, OCV_ERR_DATA, "not what a set-up writes");
-}
-
 /* Copy a string member; missing or null: NULL. */
 static bool take_string(const json_t *object, const char *key, char **out)
 {
@@ -123,26 +118,6 @@ static bool read_record(const json_t *object, struct setup_record *record)
     return record->own != NULL;
 }
 
-static int read_state(const json_t *root, struct setup_state *out, struct ocv_error *err)
-{
-    const char *schema = ocv_json_text(root, "schema");
-    const json_t *files = json_object_get(root, "files");
-    size_t n = json_array_size(files);
-    if (!schema || strcmp(schema, SCHEMA) != 0 || n > SETUP_FILES_MAX ||
-        !take_strings(json_object_get(root, "folders"), &out->directories, &out->n_directories) ||
-        !take_strings(json_object_get(root, "registries"), &out->registries, &out->n_registries) ||
-        !take_string(root, "listen", &out->listen))
-        return fail_broken(err);
-    out->fail_closed = json_is_true(json_object_get(root, "fail_closed"));
-    out->records = calloc(n + 1, sizeof(*out->records));
-    if (!out->records)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < n; i++)
-        if (!read_record(json_array_get(files, i), &out->records[out->n_records++]))
-            return fail_broken(err);
-    return OCV_OK;
-}
-
 int setup_load_state(const struct setup *setup, struct setup_state *out, struct ocv_error *err)
 {
     ocv_auto_buffer text;
@@ -160,32 +135,38 @@ int setup_load_state(const struct setup *setup, struct setup_state *out, struct 
     }
     if (status < 0)
         return status;
+    OCV_TRY(setup_json_load(path, text.data, text.len, &root, err));
+    const char *schema = ocv_json_text(root, "schema");
+    const json_t *files = json_object_get(root, "files");
+    size_t n = json_array_size(files);
     out->there = true;
-    status = setup_json_load(path, text.data, text.len, &root, err);
-    if (status == OCV_OK && (status = read_state(root, out, err)) < 0)
-        ocv_error_prefix(err, "%s", path);
-    if (status < 0)
-        setup_state_free(out);
+    out->fail_closed = json_is_true(json_object_get(root, "fail_closed"));
+    bool whole =
+        schema && strcmp(schema, SCHEMA) == 0 && n <= SETUP_FILES_MAX &&
+        take_strings(json_object_get(root, "folders"), &out->directories, &out->n_directories) &&
+        take_strings(json_object_get(root, "registries"), &out->registries, &out->n_registries) &&
+        take_string(root, "listen", &out->listen);
+    if (whole && !(out->records = calloc(n + 1, sizeof(*out->records))))
+        status = ocv_error_nomem(err);
+    for (size_t i = 0; status == OCV_OK && whole && i < n; i++)
+        whole = read_record(json_array_get(files, i), &out->records[out->n_records++]);
+    if (status == OCV_OK && whole)
+        return OCV_OK;
+    setup_state_free(out);
+    if (status == OCV_OK)
+        status = ocv_error_set(err, OCV_ERR_DATA, "not what a set-up writes");
+    ocv_error_prefix(err, "%s", path);
     return status;
 }
 
-/* Also false for a NULL item: its text was not UTF-8, or memory ran out. */
-static bool append_item(json_t *array, json_t *item)
-{
-    return json_array_append_new(array, item) == 0;
-}
-
+/* What appends to an array also fails for a NULL item: its text was not UTF-8, or memory ran out.
+ */
 static json_t *strings_json(char *const *list, size_t n, bool *whole)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < n; i++)
-        *whole = append_item(array, json_string(list[i])) && *whole;
+        *whole = json_array_append_new(array, json_string(list[i])) == 0 && *whole;
     return array;
-}
-
-static bool put_member(json_t *object, const char *key, json_t *value)
-{
-    return value && json_object_set_new(object, key, value) == 0;
 }
 
 static json_t *file_json(const struct setup_file *file, bool *whole)
@@ -200,10 +181,10 @@ static json_t *file_json(const struct setup_file *file, bool *whole)
         json_t *item =
             json_pack("{s:i, s:s?, s:s?, s:s?, s:s?}", "kind", (int)o->kind, "table", o->table,
                       "key", o->key, "value", o->value, "previous", o->previous);
-        *whole = append_item(own, item) && *whole;
+        *whole = json_array_append_new(own, item) == 0 && *whole;
     }
     for (size_t i = 0; i < file->n_written; i++)
-        *whole = append_item(written, json_string(file->written[i])) && *whole;
+        *whole = json_array_append_new(written, json_string(file->written[i])) == 0 && *whole;
     const struct setup_meta *meta = &file->base.meta;
     json_t *json = json_pack("{s:s, s:s?, s:I, s:I, s:I, s:o, s:o}", "path", file->path, "before",
                              *before ? before : NULL, "mode", (json_int_t)meta->mode, "uid",
@@ -211,8 +192,9 @@ static json_t *file_json(const struct setup_file *file, bool *whole)
                              written, "own", own);
     if (!json || meta->mtime.tv_nsec == UTIME_NOW)
         return json;
-    *whole = put_member(json, "mtime", json_integer(meta->mtime.tv_sec)) && *whole;
-    *whole = put_member(json, "mtime_nsec", json_integer(meta->mtime.tv_nsec)) && *whole;
+    *whole = json_object_set_new(json, "mtime", json_integer(meta->mtime.tv_sec)) == 0 &&
+             json_object_set_new(json, "mtime_nsec", json_integer(meta->mtime.tv_nsec)) == 0 &&
+             *whole;
     return json;
 }
 
@@ -225,7 +207,7 @@ static int state_json(const struct setup *setup, json_t **out, struct ocv_error 
     for (size_t i = 0; i < setup->n_files && whole; i++)
         if (setup_is_ours(setup->files[i])) {
             name = setup->files[i]->path;
-            whole = append_item(files, file_json(setup->files[i], &whole)) && whole;
+            whole = json_array_append_new(files, file_json(setup->files[i], &whole)) == 0 && whole;
         }
     *out =
         json_pack("{s:s, s:s, s:s?, s:b, s:o, s:o, s:o}", "schema", SCHEMA, "engine", setup->engine,

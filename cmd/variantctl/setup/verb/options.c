@@ -106,24 +106,15 @@ static int take_root(const struct ocv_option_given *given, struct ocv_error *err
     return OCV_OK;
 }
 
-static int take_action(const struct ocv_option_given *given, enum setup_action asked,
-                       struct ocv_error *err)
+static int take_action(const struct ocv_option_given *given, struct ocv_error *err)
 {
-    enum setup_action *action = given->into;
+    enum setup_action *action = given->into, asked = SETUP_ACTION_STATUS;
+    if (strcmp(given->option->name, "uninstall") == 0)
+        asked = SETUP_ACTION_UNINSTALL;
     if (*action != SETUP_ACTION_SETUP && *action != asked)
         return ocv_error_set(err, OCV_ERR_INVALID, "--status and --uninstall exclude each other");
     *action = asked;
     return OCV_OK;
-}
-
-static int take_status(const struct ocv_option_given *given, struct ocv_error *err)
-{
-    return take_action(given, SETUP_ACTION_STATUS, err);
-}
-
-static int take_uninstall(const struct ocv_option_given *given, struct ocv_error *err)
-{
-    return take_action(given, SETUP_ACTION_UNINSTALL, err);
 }
 
 static int take_listen(const struct ocv_option_given *given, struct ocv_error *err)
@@ -186,12 +177,12 @@ static const struct ocv_option common_options[] = {
      .help = "does it work? 0: yes; 5: no\n"
              "(variantd does not answer or lacks the registry, or a\n"
              "file is not as it was written)",
-     OCV_OPTION_MEMBER(take_status, struct setup, action)},
+     OCV_OPTION_MEMBER(take_action, struct setup, action)},
     {.name = "uninstall",
      .help = "restore every file as it was\n"
              "(where others changed one since, remove only what\n"
              "the set-up put there)",
-     OCV_OPTION_MEMBER(take_uninstall, struct setup, action)},
+     OCV_OPTION_MEMBER(take_action, struct setup, action)},
     {.name = "format",
      .value = "text|json",
      .help = "of --status",

@@ -14,7 +14,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-static const struct setup_engine engines[] = {
+const struct setup_engine setup_engines[] = {
     {"containerd", setup_containerd, setup_containerd_passed_by, false,
      "systemctl restart containerd", &setup_containerd_command},
     {"docker", setup_docker, setup_docker_passed_by, true, "systemctl reload docker",
@@ -24,22 +24,17 @@ static const struct setup_engine engines[] = {
      &setup_crio_command},
     /* can only be undone: earlier versions set it up */
     {"buildkit", NULL, NULL, false, "systemctl restart buildkit", NULL},
+    {NULL, NULL, NULL, false, NULL, NULL},
 };
 
 #define GONE_MAX 1000u /* limit for attempts to lock it while others remove it */
-#define ENGINES (sizeof(engines) / sizeof(*engines))
-
-const struct setup_engine *setup_engine_at(size_t i)
-{
-    return i < ENGINES ? &engines[i] : NULL;
-}
 
 const struct setup_engine *setup_find_engine(const char *name)
 {
-    for (size_t i = 0; name && i < ENGINES; i++)
-        if (strcmp(engines[i].name, name) == 0)
-            return &engines[i];
-    return NULL;
+    const struct setup_engine *engine = setup_engines;
+    while (engine->name && (!name || strcmp(engine->name, name) != 0))
+        engine++;
+    return engine->name ? engine : NULL;
 }
 
 /* One run at a time: a second one waits and then sees the first one's state. The lock's holder
@@ -166,16 +161,16 @@ int setup_uninstall_all(struct setup *setup, bool dry_run, struct ocv_error *err
 {
     bool any = false;
     int result = OCV_OK;
-    for (size_t i = 0; i < ENGINES; i++) {
+    for (const struct setup_engine *engine = setup_engines; engine->name; engine++) {
         struct setup_state state;
         struct ocv_error own = {0};
-        setup->engine = engines[i].name;
+        setup->engine = engine->name;
         int status = setup_load_state(setup, &state, &own);
         bool there = status == OCV_OK && state.there;
         if (status == OCV_OK)
             setup_state_free(&state);
         if (there)
-            status = setup_run(setup, &engines[i], SETUP_ACTION_UNINSTALL, dry_run, &own);
+            status = setup_run(setup, engine, SETUP_ACTION_UNINSTALL, dry_run, &own);
         any = any || there || status < 0;
         setup_reset_plan(setup);
         if (status < 0 && result < 0)

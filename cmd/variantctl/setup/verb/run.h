@@ -19,8 +19,8 @@ struct setup_engine {
 #define SETUP_NAMES_MAX 256
 /** The engine of that name, or NULL. */
 const struct setup_engine *setup_find_engine(const char *name);
-/** The i-th engine; NULL after the last. */
-const struct setup_engine *setup_engine_at(size_t i);
+/** All of them, and one without a name. */
+extern const struct setup_engine setup_engines[];
 /** Set up or undo. `dry_run`: print a diff, write nothing. */
 int setup_run(struct setup *setup, const struct setup_engine *engine, enum setup_action action,
               bool dry_run, struct ocv_error *err) OCV_WARN_UNUSED;

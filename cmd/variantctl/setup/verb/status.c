@@ -84,27 +84,22 @@ static json_t *engine_json(struct setup *setup, const struct setup_state *state)
                      files);
 }
 
-static const char *text_member(const json_t *object, const char *key)
-{
-    const char *text = ocv_json_text(object, key);
-    return text ? text : "?";
-}
-
 static int print_mirror(const json_t *engine, struct ocv_buffer *out, struct ocv_error *err)
 {
     const json_t *mirror = json_object_get(engine, "mirror");
-    const char *found = text_member(mirror, "answers"), *listen = text_member(engine, "listen");
+    const char *found = ocv_json_text_or(mirror, "answers", "?"),
+               *listen = ocv_json_text_or(engine, "listen", "?");
     if (strcmp(found, "foreign") == 0)
         return ocv_buffer_printf(out, err,
                                  "  WARNING: not variantd, but a program of user %s listens at %s, "
                                  "and answers this engine's pulls (ss -ltnp)\n",
-                                 text_member(mirror, "user"), listen);
+                                 ocv_json_text_or(mirror, "user", "?"), listen);
     if (strcmp(found, "elsewhere") == 0)
         return ocv_buffer_printf(out, err,
                                  "  WARNING: variantd listens at %s, not at %s: run `variantctl "
                                  "setup %s` again\n",
-                                 text_member(mirror, "variantd"), listen,
-                                 text_member(engine, "engine"));
+                                 ocv_json_text_or(mirror, "variantd", "?"), listen,
+                                 ocv_json_text_or(engine, "engine", "?"));
     if (strcmp(found, "nobody") == 0)
         return ocv_buffer_printf(out, err, "  nothing listens at %s: variantd is not running\n",
                                  listen);
@@ -117,7 +112,7 @@ static int print_daemon(const json_t *root, struct ocv_buffer *out, struct ocv_e
 {
     size_t i;
     const json_t *engine, *daemon = json_object_get(root, "variantd");
-    const char *listen = text_member(daemon, "listen");
+    const char *listen = ocv_json_text_or(daemon, "listen", "?");
     bool any = false, open = false, closed = false;
     if (json_is_null(daemon))
         return OCV_OK;
@@ -132,10 +127,10 @@ static int print_daemon(const json_t *root, struct ocv_buffer *out, struct ocv_e
     {
         if (!json_is_true(json_object_get(engine, "setUp")))
             continue;
-        listen = any ? listen : text_member(engine, "listen");
+        listen = any ? listen : ocv_json_text_or(engine, "listen", "?");
         any = true;
-        open = open || strcmp(text_member(engine, "fail"), "open") == 0;
-        closed = closed || strcmp(text_member(engine, "fail"), "closed") == 0;
+        open = open || strcmp(ocv_json_text_or(engine, "fail", "?"), "open") == 0;
+        closed = closed || strcmp(ocv_json_text_or(engine, "fail", "?"), "closed") == 0;
     }
     return ocv_buffer_printf(out, err, "variantd: not answering at %s%s%s%s\n", listen,
                              any ? ": " : "", open ? "engines take the default" : "",
@@ -147,7 +142,7 @@ static int print_daemon(const json_t *root, struct ocv_buffer *out, struct ocv_e
 /* True if it is as written, or still has our part. */
 static bool is_kept(const json_t *file)
 {
-    const char *state = text_member(file, "state");
+    const char *state = ocv_json_text_or(file, "state", "?");
     return strcmp(state, "as written") == 0 || strcmp(state, KEPT) == 0;
 }
 
@@ -156,13 +151,14 @@ static int print_engine(const json_t *engine, const json_t *told, struct ocv_buf
 {
     size_t i;
     const json_t *item;
-    const char *name = text_member(engine, "engine");
-    bool closed = strcmp(text_member(engine, "fail"), "closed") == 0, bad = false;
+    const char *name = ocv_json_text_or(engine, "engine", "?");
+    bool closed = strcmp(ocv_json_text_or(engine, "fail", "?"), "closed") == 0, bad = false;
     bool lost = json_array_size(json_object_get(engine, "passedBy"));
     if (!json_is_true(json_object_get(engine, "setUp")))
         return ocv_buffer_printf(out, err, "%s: not set up\n", name);
     OCV_TRY(ocv_buffer_printf(out, err, "%s: set up for variantd at %s, fail-%s", name,
-                              text_member(engine, "listen"), text_member(engine, "fail")));
+                              ocv_json_text_or(engine, "listen", "?"),
+                              ocv_json_text_or(engine, "fail", "?")));
     json_array_foreach(json_object_get(engine, "registries"), i, item)
     {
         OCV_TRY(ocv_buffer_printf(out, err, "%s%s", i ? ", " : "; ", json_string_value(item)));
@@ -177,7 +173,8 @@ static int print_engine(const json_t *engine, const json_t *told, struct ocv_buf
     }
     json_array_foreach(json_object_get(engine, "passedBy"), i, item)
     {
-        const char *registry = ocv_json_text(item, "registry"), *file = text_member(item, "file");
+        const char *registry = ocv_json_text(item, "registry"),
+                   *file = ocv_json_text_or(item, "file", "?");
         if (!registry)
             OCV_TRY(ocv_buffer_printf(
                 out, err, "  WARNING: %s: no hosts.toml is read, so variantd is not asked\n",
@@ -191,8 +188,8 @@ static int print_engine(const json_t *engine, const json_t *told, struct ocv_buf
                               err));
     json_array_foreach(json_object_get(engine, "files"), i, item)
     {
-        OCV_TRY(ocv_buffer_printf(out, err, "  %s: %s\n", text_member(item, "path"),
-                                  text_member(item, "state")));
+        OCV_TRY(ocv_buffer_printf(out, err, "  %s: %s\n", ocv_json_text_or(item, "path", "?"),
+                                  ocv_json_text_or(item, "state", "?")));
         lost = lost || !is_kept(item);
     }
     if (!lost)
@@ -208,7 +205,7 @@ static bool is_good(const json_t *engine, bool *any)
 {
     size_t i;
     const json_t *file;
-    const char *found = text_member(json_object_get(engine, "mirror"), "answers");
+    const char *found = ocv_json_text_or(json_object_get(engine, "mirror"), "answers", "?");
     *any = *any || json_is_true(json_object_get(engine, "setUp"));
     if (strcmp(found, "foreign") == 0 || strcmp(found, "elsewhere") == 0 ||
         strcmp(found, "nobody") == 0 || json_array_size(json_object_get(engine, "notInVariantd")) ||
@@ -235,7 +232,7 @@ static int check_registries(const json_t *told, const json_t *engines, bool *goo
     json_array_foreach(engines, i, engine)
     {
         if (json_is_true(json_object_get(engine, "setUp")))
-            OCV_TRY(setup_reach_lines(told, text_member(engine, "engine"),
+            OCV_TRY(setup_reach_lines(told, ocv_json_text_or(engine, "engine", "?"),
                                       json_object_get(engine, "registries"), "", &bad, &unused,
                                       err));
     }
@@ -262,8 +259,7 @@ int setup_show_status(struct setup *setup, const char *name, struct ocv_error *e
                   json_object_get(told, "registries"), "engines", engines);
     if (!root)
         return ocv_error_nomem(err);
-    const struct setup_engine *engine;
-    for (size_t i = 0; (engine = setup_engine_at(i)) != NULL; i++) {
+    for (const struct setup_engine *engine = setup_engines; engine->name; engine++) {
         struct setup_state state;
         if (name && strcmp(name, engine->name) != 0)
             continue;
@@ -283,7 +279,7 @@ int setup_show_status(struct setup *setup, const char *name, struct ocv_error *e
         OCV_TRY(ocv_buffer_append(&out, warnings.data, warnings.len, err));
     for (size_t i = 0; i < json_array_size(engines); i++) {
         const json_t *one = json_array_get(engines, i);
-        const struct setup_engine *known = setup_find_engine(text_member(one, "engine"));
+        const struct setup_engine *known = setup_find_engine(ocv_json_text_or(one, "engine", "?"));
         /* one that this version no longer sets up, and that is not set up */
         bool past = known && !known->plan && !json_is_true(json_object_get(one, "setUp"));
         good = is_good(one, &any) && good;

@@ -72,9 +72,9 @@ static int no_engine(const char *name, struct ocv_error *err)
 {
     char names[SETUP_NAMES_MAX] = "", question[OCV_NEAREST_QUESTION_MAX];
     struct ocv_nearest nearest = {.wanted = name ? name : ""};
-    const struct setup_engine *engine;
-    for (size_t i = 0, at = 0; (engine = setup_engine_at(i)) != NULL && at < sizeof(names); i++)
-        if (engine->plan) {
+    size_t at = 0;
+    for (const struct setup_engine *engine = setup_engines; engine->name; engine++)
+        if (engine->plan && at < sizeof(names)) {
             at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s", at ? ", " : "",
                                    engine->name);
             ocv_nearest_offer(&nearest, engine->name);
