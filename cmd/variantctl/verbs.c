@@ -147,7 +147,7 @@ int verbs_run(struct cli *cli, const struct verbs *verbs, int argc, char **argv)
     if (!strcmp(verb, "help"))
         return run_help(cli, verbs, argc, argv);
     if (!strcmp(verb, "--version") || !strcmp(verb, "version")) {
-        cli_print_version(cli);
+        printf("%s %s\n", cli->program, ocv_version());
         return 0;
     }
     const struct verb *v = find_verb(verbs, verb);

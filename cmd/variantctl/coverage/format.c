@@ -8,16 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct ocv_entry *entry_at(const struct coverage *c, size_t i)
-{
-    return ocv_index_entry(c->image->index, i);
-}
-
-static size_t count_entries(const struct coverage *c)
-{
-    return ocv_index_count(c->image->index);
-}
-
 static size_t count_cells(const struct coverage *c, const struct ocv_entry *entry,
                           enum coverage_cell least)
 {
@@ -77,8 +67,8 @@ static int put_unused(const struct coverage *c, struct ocv_buffer *out, struct o
 {
     size_t n = 0;
     char name[80];
-    for (size_t i = 0; i < count_entries(c); i++) {
-        const struct ocv_entry *entry = entry_at(c, i);
+    for (size_t i = 0; i < ocv_index_count(c->image->index); i++) {
+        const struct ocv_entry *entry = ocv_index_entry(c->image->index, i);
         size_t fits = count_cells(c, entry, COVERAGE_FITS);
         if (coverage_candidate(entry) && count_cells(c, entry, COVERAGE_CHOSEN) == 0)
             OCV_TRY(ocv_buffer_printf(out, err, "%s%s (%s)", n++ ? ", " : "Nobody gets        ",
@@ -132,8 +122,8 @@ int coverage_format(struct coverage *c, struct ocv_buffer *out, struct ocv_error
     static const char *const marks[] = {"?", ".", "+", "*"};
     int first = 12, second = 12; /* widths of columns */
     char name[80], platform[128];
-    for (size_t i = 0; i < count_entries(c); i++) {
-        const struct ocv_entry *entry = entry_at(c, i);
+    for (size_t i = 0; i < ocv_index_count(c->image->index); i++) {
+        const struct ocv_entry *entry = ocv_index_entry(c->image->index, i);
         if (!coverage_candidate(entry))
             continue;
         int n = (int)strlen(explain_name(c->image->index, entry, name, sizeof(name)));
@@ -160,8 +150,8 @@ int coverage_format(struct coverage *c, struct ocv_buffer *out, struct ocv_error
                                       head_of(&c->hosts[i], head)));
     }
     OCV_TRY(ocv_buffer_append(out, "\n", 1, err));
-    for (size_t i = 0; i < count_entries(c); i++) {
-        const struct ocv_entry *entry = entry_at(c, i);
+    for (size_t i = 0; i < ocv_index_count(c->image->index); i++) {
+        const struct ocv_entry *entry = ocv_index_entry(c->image->index, i);
         if (!coverage_candidate(entry))
             continue;
         OCV_TRY(ocv_buffer_printf(
@@ -245,8 +235,8 @@ int coverage_format_json(const struct coverage *c, struct ocv_buffer *out, struc
         if (json_array_append_new(hosts, json) < 0)
             return ocv_error_nomem(err);
     }
-    for (size_t i = 0; i < count_entries(c); i++) {
-        const struct ocv_entry *entry = entry_at(c, i);
+    for (size_t i = 0; i < ocv_index_count(c->image->index); i++) {
+        const struct ocv_entry *entry = ocv_index_entry(c->image->index, i);
         if (!coverage_candidate(entry))
             continue;
         json_t *json = entry_json(entry);

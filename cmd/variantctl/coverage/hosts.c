@@ -47,16 +47,11 @@ static int not_hidden(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-static int by_bytes(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
 static int add_directory(struct coverage *c, const char *dir, struct ocv_error *err)
 {
     struct dirent **names = NULL;
     size_t before = c->n;
-    int n = scandir(dir, &names, not_hidden, by_bytes), status = OCV_OK;
+    int n = scandir(dir, &names, not_hidden, fleet_by_bytes), status = OCV_OK;
     if (n < 0)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s cannot be read", dir);
     for (int i = 0; i < n; i++) {
@@ -184,22 +179,16 @@ int coverage_read_hosts(const struct coverage_request *r, struct coverage *c, st
     return read_profiles(r, c, err);
 }
 
-/* Is the error that nothing tells the image chosen from others? */
-static bool is_doubt(const struct image *image, const struct ocv_error *err)
-{
-    for (size_t i = 0; i < ocv_index_count(image->index); i++) {
-        const char *doubt = ocv_index_doubt(image->index, ocv_index_entry(image->index, i));
-        if (doubt && strstr(err->message, doubt))
-            return true;
-    }
-    return false;
-}
-
 /* Rules that do not decide for one host do for others. */
 static int take_status(const struct image *image, struct coverage_host *host, int status,
                        struct ocv_error *err)
 {
-    if (status != OCV_ERR_DATA || !image->choice || !is_doubt(image, err))
+    bool doubtful = false; /* nothing tells the image chosen from others */
+    for (size_t i = 0; status == OCV_ERR_DATA && i < ocv_index_count(image->index); i++) {
+        const char *doubt = ocv_index_doubt(image->index, ocv_index_entry(image->index, i));
+        doubtful = doubtful || (doubt && strstr(err->message, doubt));
+    }
+    if (!doubtful || !image->choice)
         return status < 0 ? ocv_error_prefix(err, "%s", host->path) : OCV_OK;
     free(host->undecided);
     host->undecided = strdup(err->message);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define OUTPUT_MAX ((size_t)1024 * 1024 * 1024)
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
 struct slurm_options {
     struct cli *cli;
@@ -50,14 +51,6 @@ static const struct cli_command command = {
            "  variantctl export slurm --profile h100.json --short\n"
            "  variantctl export slurm --profiles fleet --scontrol\n"};
 
-/* Slurm parses a node's name as a host list. */
-static bool name_valid(const char *name)
-{
-    size_t n = strlen(name);
-    return n && n <= OCV_NODE_NAME_MAX && name[0] != '-' &&
-           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == n;
-}
-
 static int put_node(const struct slurm_options *r, const char *name,
                     const struct ocv_profile *profile, struct ocv_buffer *out,
                     struct ocv_error *err)
@@ -66,7 +59,9 @@ static int put_node(const struct slurm_options *r, const char *name,
     ocv_buffer_init(&features, OCV_SLURM_TEXT_MAX);
     OCV_TRY(ocv_slurm_features(profile, r->with_short, &features, err));
     const char *text = features.data ? features.data : "";
-    if (name && !r->features && !name_valid(name))
+    size_t n = name ? strlen(name) : 0; /* Slurm parses a node's name as a host list */
+    if (name && !r->features &&
+        (!n || n > OCV_NODE_NAME_MAX || name[0] == '-' || strspn(name, NAME_CHARACTERS) != n))
         return ocv_error_set(err, OCV_ERR_DATA, "'%.253s' is not a valid node name in Slurm", name);
     if (r->features)
         return ocv_buffer_printf(out, err, "%s\n", *text ? text : "(null)");

@@ -68,13 +68,13 @@ static int read_file(struct fleet_source *s, const char *path, const char *name,
     return status;
 }
 
-static int is_profile(const struct dirent *entry)
+int fleet_is_profile(const struct dirent *entry)
 {
     size_t len = strlen(entry->d_name);
     return entry->d_name[0] != '.' && len > 5 && !strcmp(entry->d_name + len - 5, ".json");
 }
 
-static int by_bytes(const struct dirent **a, const struct dirent **b)
+int fleet_by_bytes(const struct dirent **a, const struct dirent **b)
 {
     return strcmp((*a)->d_name, (*b)->d_name);
 }
@@ -82,7 +82,7 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
 static int read_directory(struct fleet_source *s, const char *dir, struct ocv_error *err)
 {
     struct dirent **names = NULL;
-    int n = scandir(dir, &names, is_profile, by_bytes), status = OCV_OK;
+    int n = scandir(dir, &names, fleet_is_profile, fleet_by_bytes), status = OCV_OK;
     if (n < 0)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s cannot be read", dir);
     if (n == 0)

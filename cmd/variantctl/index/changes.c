@@ -124,28 +124,6 @@ static json_t *annotations_of(const struct ocv_buffer *body)
     return json_is_object(found) ? found : json_object();
 }
 
-static json_t *compare_annotations(const struct ocv_buffer *old, const struct ocv_buffer *new)
-{
-    json_t *a = annotations_of(old), *b = annotations_of(new), *out = json_object(), *value;
-    const char *key;
-    json_object_foreach(a, key, value)
-    {
-        if (!json_equal(value, json_object_get(b, key)))
-            json_object_set_new(out, key, json_pack("{s:O}", "old", value));
-    }
-    json_object_foreach(b, key, value)
-    {
-        if (json_equal(value, json_object_get(a, key)))
-            continue;
-        if (!json_object_get(out, key))
-            json_object_set_new(out, key, json_object());
-        json_object_set(json_object_get(out, key), "new", value);
-    }
-    json_decref(a);
-    json_decref(b);
-    return out;
-}
-
 json_t *changes_between(const struct changes_side *old, const struct changes_side *new)
 {
     json_t *entries = json_array();
@@ -170,10 +148,26 @@ json_t *changes_between(const struct changes_side *old, const struct changes_sid
         reordered = b && b->position < last;
         last = b ? b->position : last;
     }
+    ocv_auto_json *before = annotations_of(old->body), *after = annotations_of(new->body);
+    json_t *annotations = json_object(), *value;
+    const char *key;
+    json_object_foreach(before, key, value)
+    {
+        if (!json_equal(value, json_object_get(after, key)))
+            json_object_set_new(annotations, key, json_pack("{s:O}", "old", value));
+    }
+    json_object_foreach(after, key, value)
+    {
+        if (json_equal(value, json_object_get(before, key)))
+            continue;
+        if (!json_object_get(annotations, key))
+            json_object_set_new(annotations, key, json_object());
+        json_object_set(json_object_get(annotations, key), "new", value);
+    }
     return json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:b}", "schema", "dev.ocivariant.diff/v1",
                      "old", old->digest, "new", new->digest, "equal",
                      !strcmp(old->digest, new->digest), "entries", entries, "annotations",
-                     compare_annotations(old->body, new->body), "reordered", reordered);
+                     annotations, "reordered", reordered);
 }
 
 static void print_texts(const json_t *list, char sign, FILE *out)

@@ -12,11 +12,17 @@ bool item_is_default(const struct item *item)
     return !item->label || !strcmp(item->label, "null");
 }
 
-/* True if the entry has the item's platform, in one build for several platforms. */
-static bool is_for(const struct item *item, const struct ocv_platform *p)
+/* Of the tag's own index (`own`) only the former default is taken, unless another one was given. In
+ * one build for several platforms the entry must have the item's platform. */
+bool build_wants(const struct build *b, const struct item *item, const struct ocv_entry *entry,
+                 bool own)
 {
     char hidden[OCV_PLATFORM_HIDDEN_MAX];
-    const struct ocv_platform *wanted = item->platform;
+    const struct ocv_platform *wanted = item->platform, *p = &entry->platform;
+    bool former = ocv_entry_is_default(entry) && !ocv_platform_is_hidden(p->variant);
+    if (entry->code != OCV_REJECT_NONE ||
+        (own && (!former || ocv_edit_has_default(b->document, p))))
+        return false;
     if (wanted)
         return ocv_text_same(wanted->os, p->os) &&
                ocv_text_same(wanted->architecture, p->architecture) &&
@@ -27,16 +33,6 @@ static bool is_for(const struct item *item, const struct ocv_platform *p)
         return !ocv_platform_is_hidden(p->variant);
     ocv_platform_hide(item->label, hidden);
     return ocv_text_same(hidden, p->variant);
-}
-
-/* Of the tag's own index (`own`) only the former default is taken, unless another one was given. */
-bool build_wants(const struct build *b, const struct item *item, const struct ocv_entry *entry,
-                 bool own)
-{
-    return entry->code == OCV_REJECT_NONE && is_for(item, &entry->platform) &&
-           (!own ||
-            (ocv_entry_is_default(entry) && !ocv_platform_is_hidden(entry->platform.variant) &&
-             !ocv_edit_has_default(b->document, &entry->platform)));
 }
 
 bool item_picks(const struct item *item)

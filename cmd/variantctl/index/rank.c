@@ -79,22 +79,6 @@ static int list_toolkits(const struct build *b, struct ocv_buffer *out, struct o
     return OCV_OK;
 }
 
-/* All entries of a label get the property together, whatever their platforms. */
-static int rank_label(struct build *b, size_t job, const char *toolkit, struct ocv_error *err)
-{
-    ocv_auto(ocv_properties) set = NULL;
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    const char *label = b->jobs[job].label;
-    for (size_t i = 0; i < job; i++)
-        if (b->jobs[i].label && !strcmp(b->jobs[i].label, label))
-            return OCV_OK;
-    OCV_TRY(ocv_properties_format(b->jobs[job].properties, &text, err));
-    OCV_TRY(ocv_buffer_printf(&text, err, ", " BUILD_PRIORITY " :: order :: %s", toolkit));
-    OCV_TRY(ocv_properties_parse(text.data, text.len, &set, err));
-    return ocv_edit_annotate(b->document, label, NULL, NULL, set, err);
-}
-
 int build_rank(struct build *b, const struct ocv_index *index, const struct ocv_buffer *bytes,
                bool *ranked, struct ocv_error *err)
 {
@@ -119,9 +103,20 @@ int build_rank(struct build *b, const struct ocv_index *index, const struct ocv_
     OCV_TRY(build_append_priority(b, err));
     OCV_TRY(ocv_edit_set(b->document, OCV_ANNOTATION_STATIC BUILD_PRIORITY, order.data, err));
     for (size_t i = 0; i < b->n_jobs; i++) {
-        const char *toolkit = b->jobs[i].label ? toolkit_of(b, &b->jobs[i]) : NULL;
-        if (toolkit)
-            OCV_TRY(rank_label(b, i, toolkit, err));
+        const char *label = b->jobs[i].label;
+        const char *toolkit = label ? toolkit_of(b, &b->jobs[i]) : NULL;
+        bool done = false; /* all entries of a label together, whatever their platforms */
+        for (size_t k = 0; label && k < i; k++)
+            done = done || (b->jobs[k].label && !strcmp(b->jobs[k].label, label));
+        if (!toolkit || done)
+            continue;
+        ocv_auto(ocv_properties) set = NULL;
+        ocv_auto_buffer text;
+        ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+        OCV_TRY(ocv_properties_format(b->jobs[i].properties, &text, err));
+        OCV_TRY(ocv_buffer_printf(&text, err, ", " BUILD_PRIORITY " :: order :: %s", toolkit));
+        OCV_TRY(ocv_properties_parse(text.data, text.len, &set, err));
+        OCV_TRY(ocv_edit_annotate(b->document, label, NULL, NULL, set, err));
     }
     return OCV_OK;
 }

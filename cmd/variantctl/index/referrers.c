@@ -10,31 +10,6 @@
 
 #define DEPTH_MAX 3u /* a signature of an SBOM of an image */
 
-/* Tags of cosign versions older than referrers. */
-static int copy_tags(struct copier *copier, const struct image *from, struct place *source,
-                     const char *digest, struct ocv_error *err)
-{
-    static const char *const suffixes[] = {".sig", ".att", ".sbom"};
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
-        char tag[136];
-        struct ocv_descriptor d;
-        ocv_auto_buffer body;
-        ocv_buffer_init(&body, OCV_MANIFEST_MAX);
-        referrers_tag(digest, tag);
-        strncat(tag, suffixes[i], sizeof(tag) - strlen(tag) - 1);
-        int status = place_get(source, tag, &body, &d, err);
-        if (status == OCV_ERR_NOT_FOUND)
-            continue;
-        if (status < 0)
-            return status;
-        if (!d.media_type[0])
-            snprintf(d.media_type, sizeof(d.media_type), "%s", OCV_MEDIA_TYPE_MANIFEST);
-        OCV_TRY(copier_tree(copier, from, &d, 0, err));
-        OCV_TRY(place_put(copier->to, tag, &d, body.data, body.len, err));
-    }
-    return OCV_OK;
-}
-
 static int copy_level(struct copier *copier, const struct image *from, const char *digest,
                       unsigned depth, struct ocv_error *err)
 {
@@ -61,7 +36,26 @@ static int copy_level(struct copier *copier, const struct image *from, const cha
     }
     if (json_array_size(found))
         OCV_TRY(note_referrers(copier->to, digest, found, err));
-    return copy_tags(copier, from, &source, digest, err);
+    /* Tags of cosign versions older than referrers. */
+    static const char *const suffixes[] = {".sig", ".att", ".sbom"};
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+        char tag[136];
+        struct ocv_descriptor d;
+        ocv_auto_buffer body;
+        ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+        referrers_tag(digest, tag);
+        strncat(tag, suffixes[i], sizeof(tag) - strlen(tag) - 1);
+        int status = place_get(&source, tag, &body, &d, err);
+        if (status == OCV_ERR_NOT_FOUND)
+            continue;
+        if (status < 0)
+            return status;
+        if (!d.media_type[0])
+            snprintf(d.media_type, sizeof(d.media_type), "%s", OCV_MEDIA_TYPE_MANIFEST);
+        OCV_TRY(copier_tree(copier, from, &d, 0, err));
+        OCV_TRY(place_put(copier->to, tag, &d, body.data, body.len, err));
+    }
+    return OCV_OK;
 }
 
 int copy_referrers(struct copier *copier, const struct image *from, const char *digest,

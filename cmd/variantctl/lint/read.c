@@ -92,13 +92,6 @@ static int read_list(struct lint_source *s, struct ocv_error *err)
     return OCV_OK;
 }
 
-static bool looks_like_json(const char *path, const struct ocv_buffer *text)
-{
-    size_t len = strlen(path), blank = text->data ? strspn(text->data, " \t\r\n") : 0;
-    return (len > 5 && !strcmp(path + len - 5, ".json")) || text->len == blank ||
-           text->data[blank] == '{' || text->data[blank] == '[';
-}
-
 bool lint_is_source(const char *path)
 {
     const char *dot = strrchr(path, '.');
@@ -118,7 +111,9 @@ int lint_source_file(const char *path, struct lint_source *s, struct ocv_error *
     if (lint_is_source(path))
         return ocv_edit_source_parse(s->name, s->text.data ? s->text.data : "", s->text.len,
                                      &s->source, err);
-    if (looks_like_json(path, &s->text)) {
+    size_t len = strlen(path), blank = s->text.data ? strspn(s->text.data, " \t\r\n") : 0;
+    if ((len > 5 && !strcmp(path + len - 5, ".json")) || s->text.len == blank ||
+        s->text.data[blank] == '{' || s->text.data[blank] == '[') {
         s->input.bytes = s->text.data ? s->text.data : "";
         s->input.len = s->text.len;
         return OCV_OK;

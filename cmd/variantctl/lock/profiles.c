@@ -65,12 +65,6 @@ int named_profiles_take_common(struct named_profiles *p, const char *name, const
     return named_profiles_add(p, name, strlen(name), profile, common, err);
 }
 
-static int is_json(const struct dirent *entry)
-{
-    size_t len = strlen(entry->d_name);
-    return entry->d_name[0] != '.' && len > 5 && !strcmp(entry->d_name + len - 5, ".json");
-}
-
 int named_profiles_take_directory(struct named_profiles *p, const struct cli *cli, const char *dir,
                                   bool strict, struct ocv_error *err)
 {
@@ -78,7 +72,7 @@ int named_profiles_take_directory(struct named_profiles *p, const struct cli *cl
     struct fleet_skipped skipped = {0};
     size_t before = p->n;
     struct ocv_error all = {0}, one = {0};
-    int n = scandir(dir, &names, is_json, alphasort);
+    int n = scandir(dir, &names, fleet_is_profile, alphasort);
     if (n < 0)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: %s", dir, strerror(errno));
     if (n == 0)

@@ -13,12 +13,6 @@
 #define VALUES_FULL 8  /* longest list printed in full */
 #define VALUES_SHOWN 4 /* shown of a longer list, plus the last one */
 
-const char *table_text(const json_t *object, const char *key)
-{
-    const char *text = ocv_json_text(object, key);
-    return text ? text : "";
-}
-
 static bool is_flag(const json_t *feature)
 {
     const json_t *values = json_object_get(feature, "values");
@@ -38,7 +32,7 @@ void table_features(struct probe_table *table, const json_t *features, size_t in
         if ((is_flag(feature) && flags >= FLAGS_MIN) || json_array_size(values) == 0)
             continue;
         table_heading(table, "", indent);
-        table_put(table, table_text(feature, "name"));
+        table_put(table, ocv_json_text_or(feature, "name", ""));
         table_put(table, ":");
         size_t count = json_array_size(values), shown = count;
         if (!table->options->all && count > VALUES_FULL)
@@ -60,7 +54,7 @@ void table_features(struct probe_table *table, const json_t *features, size_t in
     table_put(table, "flags:");
     for (size_t i = 0; i < n; i++)
         if (is_flag(json_array_get(features, i)))
-            table_word(table, table_text(json_array_get(features, i), "name"));
+            table_word(table, ocv_json_text_or(json_array_get(features, i), "name", ""));
     table_end(table);
 }
 
@@ -92,13 +86,13 @@ static void put_details(struct probe_table *table, const json_t *device, const c
 {
     bool first = true;
     size_t before = table->out->len;
-    const char *driver = table_text(device, "kernel_driver");
-    const char *reason = table_text(json_object_get(device, "attributes"), "reason");
+    const char *driver = ocv_json_text_or(device, "kernel_driver", "");
+    const char *reason = ocv_json_text_or(json_object_get(device, "attributes"), "reason", "");
     table_heading(table, "", TABLE_INDENT + 2);
-    add_detail(table, &first, "PCI id", table_text(device, "pci_id"));
+    add_detail(table, &first, "PCI id", ocv_json_text_or(device, "pci_id", ""));
     if (*driver)
         add_detail(table, &first, "driver", driver);
-    else if (table->options->drivers && *table_text(device, "pci_id"))
+    else if (table->options->drivers && *ocv_json_text_or(device, "pci_id", ""))
         add_detail(table, &first, "", "no driver is bound to it");
     const char *key;
     const json_t *value;
@@ -106,8 +100,9 @@ static void put_details(struct probe_table *table, const json_t *device, const c
     {
         const char *text = json_string_value(value);
         char size[32], words_of_key[64];
-        bool told = *table_text(device, "pci_id") && /* with the PCI id, from the kernel */
-                    (strcmp(key, "driver") == 0 || strcmp(key, "kernel_driver") == 0);
+        bool told =
+            *ocv_json_text_or(device, "pci_id", "") && /* with the PCI id, from the kernel */
+            (strcmp(key, "driver") == 0 || strcmp(key, "kernel_driver") == 0);
         if (!text || told || strcmp(key, "reason") == 0 ||
             (strcmp(key, "driver_version") == 0 && !strcmp(text, version)))
             continue;
@@ -122,17 +117,21 @@ static void put_details(struct probe_table *table, const json_t *device, const c
         add_detail(table, &first, words_of_key, text);
     }
     if (alone)
-        add_detail(table, &first, "uuid", table_text(device, "uuid"));
+        add_detail(table, &first, "uuid", ocv_json_text_or(device, "uuid", ""));
     if (json_is_true(json_object_get(device, "guess")))
         add_detail(table, &first, "", "its kind is guessed from its id");
     if (*reason)
         add_detail(table, &first, "does not count:", reason);
     else if (json_is_true(json_object_get(device, "secondary")))
         add_detail(table, &first, "", "secondary: does not count for the choice");
-    if (!first)
+    if (!first) {
         table_end(table);
-    else
-        table_drop(table, before);
+        return;
+    }
+    table->out->len = before; /* nothing was said */
+    if (table->out->data)
+        table->out->data[before] = '\0';
+    table->column = 0;
 }
 
 /* True if two devices differ only in their ids. */
@@ -174,7 +173,7 @@ void table_devices(struct probe_table *table, const json_t *devices, const json_
     for (size_t i = 0, next; i < n; i = next) {
         const json_t *device = json_array_get(devices, i);
         char count[32];
-        const char *name = table_text(device, "name");
+        const char *name = ocv_json_text_or(device, "name", "");
         for (next = i + 1; next < n && same_device(device, json_array_get(devices, next)); next++)
             ;
         table_heading(table, "", TABLE_INDENT);
@@ -182,16 +181,16 @@ void table_devices(struct probe_table *table, const json_t *devices, const json_
         if (next - i > 1)
             table_words(table, count);
         else
-            table_word(table, table_text(device, "id"));
+            table_word(table, ocv_json_text_or(device, "id", ""));
         table_words(table, *name || next - i == 1 ? name : "devices");
         table_end(table);
         if (next - i > 1) {
             table_heading(table, "", TABLE_INDENT + 2);
             for (size_t k = i; k < next; k++)
-                table_word(table, table_text(json_array_get(devices, k), "id"));
+                table_word(table, ocv_json_text_or(json_array_get(devices, k), "id", ""));
             table_end(table);
         }
-        put_details(table, device, table_text(ns, "driver"), next - i == 1);
+        put_details(table, device, ocv_json_text_or(ns, "driver", ""), next - i == 1);
         put_own(table, json_object_get(device, "features"), json_object_get(ns, "features"));
     }
 }

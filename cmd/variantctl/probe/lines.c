@@ -41,15 +41,6 @@ void table_end(struct probe_table *table)
     table->column = 0;
 }
 
-/* Remove text added after the buffer had this length. */
-void table_drop(struct probe_table *table, size_t before)
-{
-    table->out->len = before;
-    if (table->out->data)
-        table->out->data[before] = '\0';
-    table->column = 0;
-}
-
 /* Add a blank and a word, on the next line if it does not fit. */
 void table_word(struct probe_table *table, const char *text)
 {

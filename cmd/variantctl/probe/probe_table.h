@@ -38,8 +38,6 @@ void table_put(struct probe_table *table, const char *text);
 /** Begin a line: a heading, then blanks up to `indent`, where continuation lines begin too. */
 void table_heading(struct probe_table *table, const char *text, size_t indent);
 void table_end(struct probe_table *table);
-/** Remove text added after the buffer had this length. */
-void table_drop(struct probe_table *table, size_t before);
 /** Add a blank and a word, on the next line if it does not fit. */
 void table_word(struct probe_table *table, const char *text);
 /** Add a text of several words. */
@@ -47,8 +45,6 @@ void table_words(struct probe_table *table, const char *text);
 /** Add a whole line. */
 void table_line(struct probe_table *table, const char *head, const char *text);
 
-/** Text of a member; empty if it is missing. */
-const char *table_text(const json_t *object, const char *key);
 /** True if a list of features has values. */
 bool table_has_values(const json_t *features);
 /** Features with their values, one line each. */

@@ -11,7 +11,7 @@
 /* The status, before the provider's own sentence. */
 static const char *status_words(const json_t *ns, bool usable)
 {
-    const char *status = table_text(ns, "status");
+    const char *status = ocv_json_text_or(ns, "status", "");
     if (strcmp(status, "absent") == 0)
         return "not on this machine";
     if (strcmp(status, "failed") == 0)
@@ -20,19 +20,21 @@ static const char *status_words(const json_t *ns, bool usable)
         return "needs attention";
     if (usable)
         return "ready";
-    return ocv_vocabulary_is_cpu(table_text(ns, "namespace")) ? "ready: the baseline, no extension"
-                                                              : "present, but no build can use it";
+    return ocv_vocabulary_is_cpu(ocv_json_text_or(ns, "namespace", ""))
+               ? "ready: the baseline, no extension"
+               : "present, but no build can use it";
 }
 
 static void put_namespace(struct probe_table *table, const json_t *ns)
 {
     const json_t *features = json_object_get(ns, "features");
     const json_t *devices = json_object_get(ns, "devices");
-    const char *error = table_text(ns, "error"), *driver = table_text(ns, "driver");
-    const char *source = table_text(json_object_get(ns, "provider"), "source");
+    const char *error = ocv_json_text_or(ns, "error", ""),
+               *driver = ocv_json_text_or(ns, "driver", "");
+    const char *source = ocv_json_text_or(json_object_get(ns, "provider"), "source", "");
     bool usable = table_has_values(features);
     char origin[256];
-    table_heading(table, table_text(ns, "namespace"), TABLE_INDENT);
+    table_heading(table, ocv_json_text_or(ns, "namespace", ""), TABLE_INDENT);
     table_words(table, status_words(ns, usable));
     if (*error) {
         table_put(table, ":");
@@ -71,18 +73,18 @@ int probe_table(const struct ocv_buffer *profile, const struct probe_table_optio
     const json_t *namespaces = json_object_get(json, "namespaces");
     bool devices = json_array_size(json_object_get(json, "other_devices")) > 0;
     const json_t *platform = json_object_get(json, "platform");
-    const char *variant = table_text(platform, "variant");
+    const char *variant = ocv_json_text_or(platform, "variant", "");
     char text[256];
-    if (*table_text(json, "hostname"))
-        table_line(&table, "host", table_text(json, "hostname"));
-    if (*table_text(json, "boot_id"))
-        table_line(&table, "boot", table_text(json, "boot_id"));
-    snprintf(text, sizeof(text), "%s/%s%s%s", table_text(platform, "os"),
-             table_text(platform, "architecture"), *variant ? "/" : "", variant);
+    if (*ocv_json_text_or(json, "hostname", ""))
+        table_line(&table, "host", ocv_json_text_or(json, "hostname", ""));
+    if (*ocv_json_text_or(json, "boot_id", ""))
+        table_line(&table, "boot", ocv_json_text_or(json, "boot_id", ""));
+    snprintf(text, sizeof(text), "%s/%s%s%s", ocv_json_text_or(platform, "os", ""),
+             ocv_json_text_or(platform, "architecture", ""), *variant ? "/" : "", variant);
     table_line(&table, "platform", platform ? text : "unknown: no processor is recorded");
     for (size_t i = 0; i < json_array_size(namespaces); i++) {
         const json_t *ns = json_array_get(namespaces, i);
-        devices |= !ocv_vocabulary_is_cpu(table_text(ns, "namespace"));
+        devices |= !ocv_vocabulary_is_cpu(ocv_json_text_or(ns, "namespace", ""));
         put_namespace(&table, ns);
     }
     if (!devices)
@@ -100,8 +102,8 @@ int probe_table(const struct ocv_buffer *profile, const struct probe_table_optio
                  (long long)broken, broken == 1 ? "" : "s", broken == 1 ? "is" : "are");
         table_line(&table, "unreadable", text);
     }
-    if (*table_text(json, "pci_error"))
-        table_line(&table, "unreadable", table_text(json, "pci_error"));
+    if (*ocv_json_text_or(json, "pci_error", ""))
+        table_line(&table, "unreadable", ocv_json_text_or(json, "pci_error", ""));
     for (size_t i = 0; probe_access(options->sysroot, i, text, sizeof(text)); i++)
         if (*text && !is_mentioned(&table, text))
             table_line(&table, denied++ ? "" : "access", text);

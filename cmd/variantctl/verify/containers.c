@@ -54,15 +54,6 @@ static int visit_spec(const struct container_walk *walk, const json_t *spec, con
     return given && id ? local_images_named(w.place, id, visit_container, &w, err) : OCV_OK;
 }
 
-static json_t *read_spec(const char *path)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, SPEC_MAX);
-    if (!path || ocv_file_read(path, OCV_FILE_REGULAR, &text, NULL) < 0 || !text.len)
-        return NULL;
-    return ocv_json_load_any(text.data, text.len, OCV_JSON_VALUES_MAX, 0, NULL);
-}
-
 /* "A,B": the device ids of a request, or of the first N devices if it has a number, or "all". */
 static void write_ids(const json_t *request, struct ocv_buffer *out)
 {
@@ -142,8 +133,12 @@ static int inspect_container(void *data, char *id, struct ocv_error *err)
                                      .place = in->place,
                                      .name = !name ? "" : name + (*name == '/'),
                                      .image = image};
-    ocv_auto_json *spec = podman ? read_spec(ocv_json_text(container, "OCIConfigPath"))
-                                 : spec_of_docker(container, &asked);
+    ocv_auto_json *spec = podman ? NULL : spec_of_docker(container, &asked);
+    const char *path = podman ? ocv_json_text(container, "OCIConfigPath") : NULL;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, SPEC_MAX);
+    if (path && ocv_file_read(path, OCV_FILE_REGULAR, &text, NULL) >= 0 && text.len)
+        spec = ocv_json_load_any(text.data, text.len, OCV_JSON_VALUES_MAX, 0, NULL);
     return visit_spec(&w, spec, ocv_json_text(container, "Image"), asked, err);
 }
 

@@ -104,13 +104,6 @@ static int check_place(struct verify *v, const char *where, struct ocv_error *er
     return OCV_OK;
 }
 
-/* Images that it does report have been checked. */
-static void count_missed(struct verify *v, const char *where, const struct ocv_error *why)
-{
-    v->unread = true;
-    cli_warn(v->cli, "%s: %s", where, why->message);
-}
-
 /* An engine that does not answer is a failure only if it was named. */
 static int scan_everywhere(struct verify *v, struct ocv_error *err)
 {
@@ -122,8 +115,10 @@ static int scan_everywhere(struct verify *v, struct ocv_error *err)
         answered += status == OCV_OK || status == OCV_ERR_ENGINE;
         if (status == OCV_ERR_NOT_FOUND)
             cli_log(v->cli, "%s: %s", engines[i], why.message);
-        else if (status < 0)
-            count_missed(v, engines[i], &why);
+        else if (status < 0) { /* images that it does report have been checked */
+            v->unread = true;
+            cli_warn(v->cli, "%s: %s", engines[i], why.message);
+        }
     }
     if (answered)
         return OCV_OK;
@@ -189,8 +184,10 @@ static int verify_images(struct verify *v, struct ocv_error *err)
             *err = why;
             return status;
         }
-        if (status < 0)
-            count_missed(v, v->places.texts[i], &why);
+        if (status < 0) {
+            v->unread = true;
+            cli_warn(v->cli, "%s: %s", v->places.texts[i], why.message);
+        }
     }
     if (!v->json)
         return print_table(v, err);
