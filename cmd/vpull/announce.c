@@ -10,20 +10,6 @@
 #define MATCHED_SHOWN 4u
 #define TEXT_MAX (64u * 1024)
 
-/* Bytes that a client that knows nothing of variants would fetch; -1 if they are the same or
- * unknown. */
-static int64_t default_bytes(struct pull *pull)
-{
-    const struct ocv_entry *other = ocv_decision_default(pull->decision);
-    struct ocv_descriptor descriptor;
-    ocv_auto_child child = {0};
-    if (!other || !strcmp(other->digest, pull->entry->digest) ||
-        child_descriptor(other, &descriptor, NULL) < 0 ||
-        child_read(pull->cli, &pull->image, &descriptor, &child, NULL) < 0)
-        return -1;
-    return child_bytes(&child);
-}
-
 /* If the machine has hardware that the chosen build does not use, say so: users should not have to
  * find out from its speed. */
 static int note_missed(struct pull *pull, struct ocv_buffer *note, struct ocv_error *err)
@@ -109,7 +95,15 @@ int pull_announce(struct pull *pull, struct ocv_error *err)
     ocv_buffer_init(&missed, TEXT_MAX);
     if (pull->options->quiet && !pull->options->dry_run)
         return OCV_OK;
-    int64_t bytes = child_bytes(&pull->child), others = default_bytes(pull);
+    /* what a client that knows nothing of variants would fetch; -1 if it is the same or unknown */
+    int64_t bytes = child_bytes(&pull->child), others = -1;
+    const struct ocv_entry *other = ocv_decision_default(pull->decision);
+    struct ocv_descriptor descriptor;
+    ocv_auto_child child = {0};
+    if (other && strcmp(other->digest, pull->entry->digest) != 0 &&
+        child_descriptor(other, &descriptor, NULL) == OCV_OK &&
+        child_read(pull->cli, &pull->image, &descriptor, &child, NULL) == OCV_OK)
+        others = child_bytes(&child);
     OCV_TRY(pull->cli->verbose ? explain_matched(&pull->image, pull->decision, pull->entry,
                                                  SIZE_MAX, &matched, err)
                                : explain_brief(&pull->image, pull->decision, pull->entry,

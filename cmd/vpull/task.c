@@ -85,15 +85,6 @@ void tasks_free(struct tasks *tasks)
     lock_free(&tasks->lock);
 }
 
-static bool shares_lane(const struct ocv_reference *a, const struct ocv_reference *b,
-                        const struct destination *destination)
-{
-    if (!a || !b) /* what is no reference has its own */
-        return false;
-    bool tag = destination == &destination_oci && a->tag && b->tag && !strcmp(a->tag, b->tag);
-    return tag || !strcmp(a->name, b->name);
-}
-
 void tasks_lanes(struct tasks *tasks, const struct destination *destination)
 {
     struct ocv_reference **references = calloc(tasks->n + 1, sizeof(struct ocv_reference *));
@@ -106,7 +97,12 @@ void tasks_lanes(struct tasks *tasks, const struct destination *destination)
                                    &references[i], NULL);
         for (size_t k = 0; k < i; k++) {
             size_t from = task->lane, into = tasks->list[k].lane;
-            if (!shares_lane(references[k], references[i], destination))
+            const struct ocv_reference *a = references[k], *b = references[i];
+            if (!a || !b) /* what is no reference has its own */
+                continue;
+            bool tag =
+                destination == &destination_oci && a->tag && b->tag && !strcmp(a->tag, b->tag);
+            if (!tag && strcmp(a->name, b->name) != 0)
                 continue;
             for (size_t t = 0; t < tasks->n; t++)
                 if (tasks->list[t].lane == from)

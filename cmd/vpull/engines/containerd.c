@@ -96,21 +96,6 @@ static void check_line(void *data, const char *text)
         check->complete = true;
 }
 
-/* True if the chosen image is there under its name, complete and unpacked, so nothing need be
- * fetched. */
-static bool already_there(struct pull *pull, const char *ns)
-{
-    struct content_check check = {.digest = pull->entry->digest};
-    ocv_auto_free char *filter = NULL;
-    if (asprintf(&filter, "name==\"%s\"", pull->name) < 0)
-        return false;
-    const char *argv[] = {"ctr",         "--address", containerd_socket(),
-                          "--namespace", ns,          "images",
-                          "check",       filter,      NULL};
-    return subprocess_run(argv, -1, false, check_line, &check, pull->cli, NULL) == OCV_OK &&
-           check.complete;
-}
-
 static int pull_ctr(struct pull *pull, const char *argument, char *where, size_t size,
                     struct ocv_error *err)
 {
@@ -120,7 +105,19 @@ static int pull_ctr(struct pull *pull, const char *argument, char *where, size_t
         "ctr", "--address", containerd_socket(), "--namespace", ns, "images", "import", "-", NULL};
     snprintf(where, size, "into containerd, namespace %s", ns);
     OCV_TRY(ensure_name(pull, err));
-    pull->cached = is_reachable("ctr") && already_there(pull, ns);
+    /* Nothing need be fetched if the chosen image is there under its name, complete and unpacked.
+     */
+    struct content_check check = {.digest = pull->entry->digest};
+    ocv_auto_free char *filter = NULL;
+    if (asprintf(&filter, "name==\"%s\"", pull->name) < 0)
+        filter = NULL;
+    const char *check_argv[] = {"ctr",         "--address", containerd_socket(),
+                                "--namespace", ns,          "images",
+                                "check",       filter,      NULL};
+    pull->cached =
+        filter && is_reachable("ctr") &&
+        subprocess_run(check_argv, -1, false, check_line, &check, pull->cli, NULL) == OCV_OK &&
+        check.complete;
     if (!pull->cached)
         OCV_TRY(import_archive(pull, import_argv, err));
     /* makes the image visible to the CRI plugin (kubelet) */

@@ -55,18 +55,6 @@ static int write_auth(struct pull *pull, char path[64], struct ocv_error *err)
     return status;
 }
 
-/* vpull treats loopback and --insecure hosts as insecure; podman must be told. */
-static bool is_insecure(const struct pull *pull)
-{
-    const char *host = pull->image.reference->host;
-    if (ocv_reference_host_is_loopback(host))
-        return true;
-    for (size_t i = 0; i < pull->cli->n_insecure; i++)
-        if (!strcmp(pull->cli->insecure[i], host))
-            return true;
-    return ocv_config_find_registry(pull->cli->config, host).insecure;
-}
-
 static void show_line(void *data, const char *text)
 {
     struct pull *pull = data;
@@ -96,7 +84,13 @@ static int pull_by_digest(struct pull *pull, const char *reference, struct ocv_e
         argv[n++] = "--authfile";
         argv[n++] = auth;
     }
-    if (is_insecure(pull))
+    /* vpull treats loopback and --insecure hosts as insecure; podman must be told. */
+    const char *host = pull->image.reference->host;
+    bool insecure = ocv_reference_host_is_loopback(host) ||
+                    ocv_config_find_registry(pull->cli->config, host).insecure;
+    for (size_t i = 0; i < pull->cli->n_insecure; i++)
+        insecure = insecure || !strcmp(pull->cli->insecure[i], host);
+    if (insecure)
         argv[n++] = "--tls-verify=false";
     argv[n] = reference;
     progress_message(pull->progress, "podman pull %s", reference);

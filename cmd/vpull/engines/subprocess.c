@@ -37,19 +37,6 @@ struct output_stream {
     enum { PLAIN, ESCAPED, SEQUENCE } state; /* position in a terminal control sequence */
 };
 
-/* True for a byte of text, false within "ESC [ parameters letter" and "ESC byte". */
-static bool is_text(struct output_stream *s, char c)
-{
-    bool text = s->state == PLAIN && c != ESCAPE;
-    if (c == ESCAPE)
-        s->state = ESCAPED;
-    else if (s->state == ESCAPED)
-        s->state = c == '[' ? SEQUENCE : PLAIN;
-    else if (s->state == SEQUENCE && c >= '@' && c <= '~')
-        s->state = PLAIN;
-    return text;
-}
-
 static void end_line(struct output_stream *s)
 {
     s->text[s->len] = '\0';
@@ -60,14 +47,24 @@ static void end_line(struct output_stream *s)
     s->len = 0;
 }
 
-/* Take bytes, pass on whole lines. \r also ends a line, as progress bars use it. */
+/* Take bytes, pass on whole lines. \r also ends a line, as progress bars use it. What is within
+ * "ESC [ parameters letter" and "ESC byte" is no text. */
 static void feed_lines(struct output_stream *s, const char *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (bytes[i] == '\n' || bytes[i] == '\r')
+        char c = bytes[i];
+        if (c == '\n' || c == '\r') {
             end_line(s);
-        else if (is_text(s, bytes[i]) && s->len < sizeof(s->text) - 1)
-            s->text[s->len++] = bytes[i];
+            continue;
+        }
+        if (s->state == PLAIN && c != ESCAPE && s->len < sizeof(s->text) - 1)
+            s->text[s->len++] = c;
+        if (c == ESCAPE)
+            s->state = ESCAPED;
+        else if (s->state == ESCAPED)
+            s->state = c == '[' ? SEQUENCE : PLAIN;
+        else if (s->state == SEQUENCE && c >= '@' && c <= '~')
+            s->state = PLAIN;
     }
 }
 
