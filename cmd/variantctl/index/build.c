@@ -136,17 +136,6 @@ int build_argument(struct build *b, const char *text, struct ocv_error *err)
     return build_item(b, copy, equals + 1, ocv_steal(&properties), NULL, err);
 }
 
-/* True for `null=TAG` if TAG is the tag being written: an index written by an earlier run of the
- * same command then supplies its default. */
-static bool is_own_default(const struct build *b, const struct item *item,
-                           const struct image *image)
-{
-    const char *tag = image->reference ? image->reference->tag : image->layout_tag;
-    return !b->edited && item_is_default(item) && !item_picks(item) &&
-           ocv_index_has_variants(image->index) && place_holds(&b->to, image) && tag &&
-           !strcmp(tag, b->to.tag) && !(image->reference && image->reference->digest);
-}
-
 /* Hint at the tag that was probably meant: one with a similar name, or with a longer one
  * ("1.0-rocm6.4" for "1.0-rocm"). Without a list of tags there is no hint. */
 static void hint_near(struct build *b, const struct item *item, struct ocv_error *err)
@@ -176,16 +165,24 @@ static int read_item(struct build *b, const struct item *item, bool own, struct 
 {
     size_t image;
     OCV_TRY(add_image(b, item->reference, &image, err));
-    if (is_own_default(b, item, &b->images[image]) != own)
+    const struct image *from = &b->images[image];
+    const char *tag = from->reference ? from->reference->tag : from->layout_tag;
+    bool varied = ocv_index_has_variants(from->index);
+    /* `null=TAG`, if TAG is the tag being written: an index written by an earlier run of the same
+     * command then supplies its default. */
+    bool former = !b->edited && item_is_default(item) && !item_picks(item) && varied &&
+                  place_holds(&b->to, from) && tag && !strcmp(tag, b->to.tag) &&
+                  !(from->reference && from->reference->digest);
+    if (former != own)
         return OCV_OK;
-    if (ocv_index_has_variants(b->images[image].index) && !own && !item_picks(item)) {
+    if (varied && !own && !item_picks(item)) {
         ocv_error_set(err, OCV_ERR_INVALID, "%s has variants itself", item->reference);
         ocv_error_hint(err, "name one build of it: REPO@DIGEST, see 'variantctl index show'");
         return OCV_ERR_INVALID;
     }
-    if (b->images[image].kind == OCV_DOCUMENT_INDEX)
+    if (from->kind == OCV_DOCUMENT_INDEX)
         return build_add_index(b, item, image, own, err);
-    return build_add_image(b, item, image, &b->images[image].top, NULL, err);
+    return build_add_image(b, item, image, &from->top, NULL, err);
 }
 
 /* Report every missing image; the last one is the error that is returned. */

@@ -80,22 +80,6 @@ static const struct cli_command command = {
            "  variantctl probe --json >this.json\n"
            "  variantctl probe --deep --timeout 10\n"};
 
-/* Any other directory would give the profile of a machine without devices. */
-static int check_sysroot(const struct ocv_probe_options *probe, struct ocv_error *err)
-{
-    struct stat st;
-    ocv_auto_fd int root = -1;
-    if (!probe->sysroot || probe->cpuid || probe->pci_dump ||
-        (root = open(probe->sysroot, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0 ||
-        fstatat(root, "sys", &st, 0) == 0 || fstatat(root, "proc", &st, 0) == 0 ||
-        fstatat(root, "dev", &st, 0) == 0)
-        return OCV_OK; /* a missing one is reported when it is read */
-    ocv_error_set(err, OCV_ERR_DATA, "%s has neither sys/ nor proc/: not a recorded machine",
-                  probe->sysroot);
-    ocv_error_hint(err, "a recorded machine has copies of /sys and /proc below it");
-    return OCV_ERR_DATA;
-}
-
 static int probe_and_print(struct cli *cli, const char *profile, struct ocv_probe_options *probe,
                            bool as_json, struct ocv_error *err)
 {
@@ -110,7 +94,19 @@ static int probe_and_print(struct cli *cli, const char *profile, struct ocv_prob
         if (ocv_profile_parse(json.data ? json.data : "", json.len, &parsed, err) < 0)
             return ocv_error_prefix(err, "%s", profile);
     } else {
-        OCV_TRY(check_sysroot(probe, err));
+        /* Any other directory would give the profile of a machine without devices; a missing one is
+         * reported when it is read. */
+        bool recorded = probe->sysroot && !probe->cpuid && !probe->pci_dump;
+        ocv_auto_fd int root =
+            recorded ? open(probe->sysroot, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+        struct stat st;
+        if (root >= 0 && fstatat(root, "sys", &st, 0) < 0 && fstatat(root, "proc", &st, 0) < 0 &&
+            fstatat(root, "dev", &st, 0) < 0) {
+            ocv_error_set(err, OCV_ERR_DATA,
+                          "%s has neither sys/ nor proc/: not a recorded machine", probe->sysroot);
+            ocv_error_hint(err, "a recorded machine has copies of /sys and /proc below it");
+            return OCV_ERR_DATA;
+        }
         OCV_TRY(ocv_probe(probe, &json, err));
     }
     if (as_json)

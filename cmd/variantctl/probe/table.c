@@ -8,23 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The status, before the provider's own sentence. */
-static const char *status_words(const json_t *ns, bool usable)
-{
-    const char *status = ocv_json_text_or(ns, "status", "");
-    if (strcmp(status, "absent") == 0)
-        return "not on this machine";
-    if (strcmp(status, "failed") == 0)
-        return "could not be read";
-    if (strcmp(status, "partial") == 0)
-        return "needs attention";
-    if (usable)
-        return "ready";
-    return ocv_vocabulary_is_cpu(ocv_json_text_or(ns, "namespace", ""))
-               ? "ready: the baseline, no extension"
-               : "present, but no build can use it";
-}
-
 static void put_namespace(struct probe_table *table, const json_t *ns)
 {
     const json_t *features = json_object_get(ns, "features");
@@ -32,10 +15,18 @@ static void put_namespace(struct probe_table *table, const json_t *ns)
     const char *error = ocv_json_text_or(ns, "error", ""),
                *driver = ocv_json_text_or(ns, "driver", "");
     const char *source = ocv_json_text_or(json_object_get(ns, "provider"), "source", "");
-    bool usable = table_has_values(features);
+    const char *status = ocv_json_text_or(ns, "status", "");
+    bool cpu = ocv_vocabulary_is_cpu(ocv_json_text_or(ns, "namespace", ""));
+    /* before the provider's own sentence */
+    const char *words = !strcmp(status, "absent")    ? "not on this machine"
+                        : !strcmp(status, "failed")  ? "could not be read"
+                        : !strcmp(status, "partial") ? "needs attention"
+                        : table_has_values(features) ? "ready"
+                        : cpu                        ? "ready: the baseline, no extension"
+                                                     : "present, but no build can use it";
     char origin[256];
     table_heading(table, ocv_json_text_or(ns, "namespace", ""), TABLE_INDENT);
-    table_words(table, status_words(ns, usable));
+    table_words(table, words);
     if (*error) {
         table_put(table, ":");
         table_words(table, error);

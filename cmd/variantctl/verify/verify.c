@@ -104,29 +104,6 @@ static int check_place(struct verify *v, const char *where, struct ocv_error *er
     return OCV_OK;
 }
 
-/* An engine that does not answer is a failure only if it was named. */
-static int scan_everywhere(struct verify *v, struct ocv_error *err)
-{
-    static const char *const engines[] = {"docker", "podman", "containerd"};
-    size_t answered = 0;
-    for (size_t i = 0; i < sizeof(engines) / sizeof(*engines); i++) {
-        struct ocv_error why = {0};
-        int status = check_place(v, engines[i], &why);
-        answered += status == OCV_OK || status == OCV_ERR_ENGINE;
-        if (status == OCV_ERR_NOT_FOUND)
-            cli_log(v->cli, "%s: %s", engines[i], why.message);
-        else if (status < 0) { /* images that it does report have been checked */
-            v->unread = true;
-            cli_warn(v->cli, "%s: %s", engines[i], why.message);
-        }
-    }
-    if (answered)
-        return OCV_OK;
-    ocv_error_set(err, OCV_ERR_NOT_FOUND, "no engine answers here");
-    ocv_error_hint(err, "--from oci:DIR, or -v to see why");
-    return OCV_ERR_NOT_FOUND;
-}
-
 static int print_table(const struct verify *v, struct ocv_error *err)
 {
     size_t i;
@@ -171,12 +148,29 @@ static int print_table(const struct verify *v, struct ocv_error *err)
 
 static int verify_images(struct verify *v, struct ocv_error *err)
 {
+    static const char *const engines[] = {"docker", "podman", "containerd"};
     OCV_TRY(image_checker_begin(&v->checker, v->cli, err));
     v->checker.configs = true;
     if (!(v->results = json_array()))
         return ocv_error_nomem(err);
-    if (v->places.n == 0)
-        OCV_TRY(scan_everywhere(v, err));
+    size_t answered = v->places.n;
+    for (size_t i = 0; v->places.n == 0 && i < sizeof(engines) / sizeof(*engines); i++) {
+        /* An engine that does not answer is a failure only if it was named. */
+        struct ocv_error why = {0};
+        int status = check_place(v, engines[i], &why);
+        answered += status == OCV_OK || status == OCV_ERR_ENGINE;
+        if (status == OCV_ERR_NOT_FOUND) {
+            cli_log(v->cli, "%s: %s", engines[i], why.message);
+        } else if (status < 0) { /* images that it does report have been checked */
+            v->unread = true;
+            cli_warn(v->cli, "%s: %s", engines[i], why.message);
+        }
+    }
+    if (!answered) {
+        ocv_error_set(err, OCV_ERR_NOT_FOUND, "no engine answers here");
+        ocv_error_hint(err, "--from oci:DIR, or -v to see why");
+        return OCV_ERR_NOT_FOUND;
+    }
     for (size_t i = 0; i < v->places.n; i++) {
         struct ocv_error why = {0};
         int status = check_place(v, v->places.texts[i], &why);

@@ -224,28 +224,6 @@ static void span_in_braces(const struct toml *toml, const struct toml_item *item
     }
 }
 
-/* The header at `index` has no keys left: remove its line, and the blank line that was added before
- * it. */
-static int drop_header(struct ocv_buffer *text, const char *source, const char *table,
-                       struct ocv_error *err)
-{
-    toml_auto toml = {0};
-    OCV_TRY(toml_scan(source, text->data, text->len, &toml, err));
-    for (size_t i = 0; i < toml.count; i++) {
-        const struct toml_item *item = &toml.items[i];
-        bool empty = i + 1 == toml.count || toml.items[i + 1].kind != TOML_VALUE;
-        if (item->kind != TOML_TABLE || strcmp(item->path, table) != 0 || !empty)
-            continue;
-        size_t from = item->line;
-        if (from >= 2 && text->data[from - 1] == '\n' && text->data[from - 2] == '\n')
-            from--;
-        else if (from >= 4 && memcmp(text->data + from - 4, "\r\n\r\n", 4) == 0)
-            from -= 2;
-        return text_splice(text, from, item->line_end, NULL, 0, err);
-    }
-    return OCV_OK;
-}
-
 int toml_unset(const char *source, struct ocv_buffer *text, const char *table, const char *key,
                bool table_too, struct ocv_error *err)
 {
@@ -260,7 +238,23 @@ int toml_unset(const char *source, struct ocv_buffer *text, const char *table, c
     if (item->inside)
         span_in_braces(&toml, item, &from, &to);
     OCV_TRY(text_splice(text, from, to, NULL, 0, err));
+    /* Where the header has no keys left: remove its line, and the blank line that was added before
+     * it. */
+    toml_auto left = {0};
     if (table_too && *table)
-        OCV_TRY(drop_header(text, source, table, err));
+        OCV_TRY(toml_scan(source, text->data, text->len, &left, err));
+    for (size_t i = 0; i < left.count; i++) {
+        const struct toml_item *header = &left.items[i];
+        bool empty = i + 1 == left.count || left.items[i + 1].kind != TOML_VALUE;
+        if (header->kind != TOML_TABLE || strcmp(header->path, table) != 0 || !empty)
+            continue;
+        from = header->line;
+        if (from >= 2 && text->data[from - 1] == '\n' && text->data[from - 2] == '\n')
+            from--;
+        else if (from >= 4 && memcmp(text->data + from - 4, "\r\n\r\n", 4) == 0)
+            from -= 2;
+        OCV_TRY(text_splice(text, from, header->line_end, NULL, 0, err));
+        break;
+    }
     return check_edit(source, &toml, text, path, NULL, err);
 }

@@ -15,21 +15,6 @@
 #define CHANGED "changed since by others"
 #define KEPT "changed since by others, and has what the set-up wrote"
 
-/* True if each of our parts can still be removed from it. */
-static bool has_our_parts(const struct setup_record *record, const struct setup_file *file)
-{
-    bool all = record->n_own > 0;
-    for (size_t i = 0; i < record->n_own && all; i++) {
-        ocv_auto_buffer text;
-        ocv_buffer_init(&text, SETUP_FILE_MAX);
-        all = ocv_buffer_append(&text, file->disk.text.data, file->disk.text.len, NULL) == OCV_OK &&
-              setup_own_remove(&record->own[i], record->path, &text, NULL) == OCV_OK &&
-              (text.len != file->disk.text.len ||
-               memcmp(text.data, file->disk.text.data, text.len) != 0);
-    }
-    return all;
-}
-
 static const char *record_status(struct setup *setup, const struct setup_record *record)
 {
     struct setup_file *file = NULL;
@@ -45,7 +30,17 @@ static const char *record_status(struct setup *setup, const struct setup_record 
         return "as written";
     if (strcmp(digest, record->before) == 0)
         return "as it was before the set-up";
-    return has_our_parts(record, file) ? KEPT : CHANGED;
+    /* It is kept if each of our parts can still be removed from it. */
+    bool all = record->n_own > 0;
+    for (size_t i = 0; i < record->n_own && all; i++) {
+        ocv_auto_buffer text;
+        ocv_buffer_init(&text, SETUP_FILE_MAX);
+        all = ocv_buffer_append(&text, file->disk.text.data, file->disk.text.len, NULL) == OCV_OK &&
+              setup_own_remove(&record->own[i], record->path, &text, NULL) == OCV_OK &&
+              (text.len != file->disk.text.len ||
+               memcmp(text.data, file->disk.text.data, text.len) != 0);
+    }
+    return all ? KEPT : CHANGED;
 }
 
 /* Indexed by enum setup_mirror. */
