@@ -159,25 +159,6 @@ static int print_result(const struct pull *pull, const struct destination *desti
     return status;
 }
 
-/* Hint for a pull that failed, if the error has none yet. */
-static void advise_tag(const struct pull *pull, const struct destination *destination,
-                       struct ocv_error *err)
-{
-    char size[FORMAT_NUMBER_MAX];
-    bool keeps = destination == &destination_oci || destination == &destination_containerd ||
-                 destination == &destination_archive;
-    if (!err || err->hint[0])
-        return;
-    if (err->status == OCV_ERR_INTERRUPTED && keeps)
-        ocv_error_hint(err, "run it again to resume: what has arrived is kept");
-    else if (err->status == OCV_ERR_MISMATCH && pull->image.reference)
-        ocv_error_hint(err, "the content on %s is damaged: its publisher can push it again",
-                       pull->image.reference->name);
-    else if (strstr(err->message, strerror(ENOSPC)))
-        ocv_error_hint(err, "the image has %s to store",
-                       format_bytes(child_bytes(&pull->child), size));
-}
-
 static int pull_one(struct pull *pull, const struct destination *destination, const char *argument,
                     struct ocv_error *err)
 {
@@ -194,7 +175,19 @@ static int pull_one(struct pull *pull, const struct destination *destination, co
     int status = destination->pull(pull, argument, where, sizeof(where), err);
     progress_finish(pull->progress);
     if (status < 0) {
-        advise_tag(pull, destination, err);
+        char size[FORMAT_NUMBER_MAX];
+        bool keeps = destination == &destination_oci || destination == &destination_containerd ||
+                     destination == &destination_archive;
+        if (!err || err->hint[0])
+            return status;
+        if (err->status == OCV_ERR_INTERRUPTED && keeps)
+            ocv_error_hint(err, "run it again to resume: what has arrived is kept");
+        else if (err->status == OCV_ERR_MISMATCH && pull->image.reference)
+            ocv_error_hint(err, "the content on %s is damaged: its publisher can push it again",
+                           pull->image.reference->name);
+        else if (strstr(err->message, strerror(ENOSPC)))
+            ocv_error_hint(err, "the image has %s to store",
+                           format_bytes(child_bytes(&pull->child), size));
         return status;
     }
     pull_record(pull);

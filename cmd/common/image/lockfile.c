@@ -14,28 +14,6 @@ static int set_error(struct ocv_error *err, const char *path, const char *image,
                          image ? ": " : "", what);
 }
 
-static int read_choices(const char *path, const json_t *entry, struct lock_image *out,
-                        struct ocv_error *err)
-{
-    json_t *profiles = json_object_get(entry, "profiles"), *value;
-    const char *key;
-    size_t n = json_object_size(profiles);
-    if (n == 0 || n > LOCK_PROFILES_MAX)
-        return set_error(err, path, out->reference, "'profiles' must name at least one machine");
-    out->choices = calloc(n, sizeof(*out->choices));
-    if (!out->choices)
-        return ocv_error_nomem(err);
-    json_object_foreach(profiles, key, value)
-    {
-        struct lock_choice *c = &out->choices[out->n_choices++];
-        *c = (struct lock_choice){key, ocv_json_text(value, "digest"),
-                                  ocv_json_text(value, "label"), ocv_json_text(value, "source")};
-        if (!c->digest || !ocv_digest_known(c->digest))
-            return set_error(err, path, out->reference, "a profile without a usable digest");
-    }
-    return OCV_OK;
-}
-
 static int read_tags(const char *path, const json_t *entry, struct lock_image *out,
                      struct ocv_error *err)
 {
@@ -84,7 +62,24 @@ static int read_image(const char *path, const json_t *entry, struct lock_image *
     OCV_TRY(read_tags(path, entry, out, err));
     if (out->n_tags && (!parsed || !parsed->tag))
         return set_error(err, path, out->reference, "'tags' without a tag reference");
-    return read_choices(path, entry, out, err);
+
+    json_t *profiles = json_object_get(entry, "profiles"), *value;
+    const char *key;
+    size_t n = json_object_size(profiles);
+    if (n == 0 || n > LOCK_PROFILES_MAX)
+        return set_error(err, path, out->reference, "'profiles' must name at least one machine");
+    out->choices = calloc(n, sizeof(*out->choices));
+    if (!out->choices)
+        return ocv_error_nomem(err);
+    json_object_foreach(profiles, key, value)
+    {
+        struct lock_choice *c = &out->choices[out->n_choices++];
+        *c = (struct lock_choice){key, ocv_json_text(value, "digest"),
+                                  ocv_json_text(value, "label"), ocv_json_text(value, "source")};
+        if (!c->digest || !ocv_digest_known(c->digest))
+            return set_error(err, path, out->reference, "a profile without a usable digest");
+    }
+    return OCV_OK;
 }
 
 int lock_read(const char *path, struct lock *out, struct ocv_error *err)

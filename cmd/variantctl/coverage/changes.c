@@ -17,34 +17,6 @@ static bool same_choice(const struct coverage_choice *a, const struct coverage_c
     return !strcmp(a->digest, b->digest);
 }
 
-int coverage_changes_add(struct coverage_changes *changes, const char *image,
-                         const char *const host[2], const struct coverage_choice choices[2],
-                         struct ocv_error *err)
-{
-    if (same_choice(&choices[0], &choices[1]))
-        return OCV_OK;
-    struct coverage_change *change = ocv_array_grow(&changes->list, changes->n);
-    if (!change)
-        return ocv_error_nomem(err);
-    changes->n++;
-    change->image = strdup(image);
-    change->host = strdup(host[0]);
-    change->profile = strdup(host[1]);
-    change->before = choices[0];
-    change->after = choices[1];
-    return change->image && change->host && change->profile ? OCV_OK : ocv_error_nomem(err);
-}
-
-void coverage_changes_free(struct coverage_changes *changes)
-{
-    for (size_t i = 0; i < changes->n; i++) {
-        free(changes->list[i].image);
-        free(changes->list[i].host);
-        free(changes->list[i].profile);
-    }
-    free(changes->list);
-}
-
 static int put_choice(const struct coverage_choice *c, struct ocv_buffer *out,
                       struct ocv_error *err)
 {

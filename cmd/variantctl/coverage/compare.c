@@ -4,6 +4,7 @@
 #include "cmd/common/image/image.h"
 #include "cmd/variantctl/coverage/coverage.h"
 
+#include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 
 #include <stdio.h>
@@ -90,9 +91,21 @@ static int compare_image(struct cli *cli, const char *text, struct side sides[SI
     if (!same)
         return ocv_error_set(err, OCV_ERR_DATA, "the profiles changed while they were read");
     for (size_t i = 0; i < sides[0].fleet.n; i++) {
-        const char *const host[2] = {sides[0].fleet.hosts[i].name, sides[0].fleet.hosts[i].path};
-        const struct coverage_choice choices[2] = {sides[0].choices[i], sides[1].choices[i]};
-        OCV_TRY(coverage_changes_add(changes, text, host, choices, err));
+        const struct coverage_host *host = &sides[0].fleet.hosts[i];
+        const struct coverage_choice *was = &sides[0].choices[i], *is = &sides[1].choices[i];
+        if (!strcmp(was->digest, is->digest)) /* so it is for different reasons for no choice */
+            continue;
+        struct coverage_change *change = ocv_array_grow(&changes->list, changes->n);
+        if (!change)
+            return ocv_error_nomem(err);
+        changes->n++;
+        change->image = strdup(text);
+        change->host = strdup(host->name);
+        change->profile = strdup(host->path);
+        change->before = *was;
+        change->after = *is;
+        if (!change->image || !change->host || !change->profile)
+            return ocv_error_nomem(err);
     }
     return OCV_OK;
 }
@@ -132,6 +145,11 @@ int coverage_compare(const struct coverage_request *r)
         coverage_free(&sides[i].fleet);
         free(sides[i].choices);
     }
-    coverage_changes_free(&changes);
+    for (size_t i = 0; i < changes.n; i++) {
+        free(changes.list[i].image);
+        free(changes.list[i].host);
+        free(changes.list[i].profile);
+    }
+    free(changes.list);
     return code;
 }

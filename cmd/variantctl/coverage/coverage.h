@@ -96,11 +96,6 @@ struct coverage_changes {
     size_t n;
 };
 
-/** Add a host's choices before and after, unless they are equal. */
-int coverage_changes_add(struct coverage_changes *changes, const char *image,
-                         const char *const host[2], const struct coverage_choice choices[2],
-                         struct ocv_error *err) OCV_WARN_UNUSED;
-void coverage_changes_free(struct coverage_changes *changes);
 int coverage_changes_format(const struct coverage_changes *changes, struct ocv_buffer *out,
                             struct ocv_error *err) OCV_WARN_UNUSED;
 int coverage_changes_format_json(const struct coverage_changes *changes, struct ocv_buffer *out,

@@ -116,35 +116,6 @@ static bool is_beside(const char *tag, const char *own)
            (!strcmp(tag + len - n, own) && (tag[len - n - 1] == '-' || tag[len - n - 1] == '_'));
 }
 
-/* Tags that the rules put into the same set as the index's own tag. */
-static int add_group(struct cli *cli, const struct lint_options *options, struct lint_source *s,
-                     const struct rules_tags *tags, struct ocv_error *err)
-{
-    const struct ocv_reference *own = s->image.reference;
-    ocv_auto(ocv_tag_plan) plan = NULL;
-    ocv_auto(ocv_reference) named = tag_reference(
-        options->repository ? options->repository : own->name, own->tag ? own->tag : "latest");
-    if (!named)
-        return OCV_OK;
-    OCV_TRY(ocv_tag_plan_new(options->tag_rules, named, named->tag, (const char *const *)tags->list,
-                             tags->n, &plan, err));
-    size_t beside = 0, heads = 0;
-    ocv_auto(ocv_tag) parsed = NULL;
-    bool known = ocv_tag_parse(options->tag_rules, named, named->tag, &parsed, NULL) == OCV_OK &&
-                 ocv_tag_family(parsed);
-    for (size_t i = 0; i < tags->n && !known; i++)
-        if (is_beside(tags->list[i], named->tag))
-            OCV_TRY(add_head(cli, options, s, tags->list[i], beside++ < HEADS_MAX, err));
-    for (size_t i = 0; i < ocv_tag_plan_sets(plan); i++)
-        for (size_t k = 0; k < ocv_tag_plan_members(plan, i); k++) {
-            const char *label;
-            const char *tag = ocv_tag_text(ocv_tag_plan_member(plan, i, k, &label));
-            if (strcmp(tag, named->tag) != 0 || !ocv_index_has_variants(s->image.index))
-                OCV_TRY(add_head(cli, options, s, tag, heads++ < HEADS_MAX, err));
-        }
-    return OCV_OK;
-}
-
 static int read_registry(struct cli *cli, const struct lint_options *options, struct lint_source *s,
                          struct ocv_error *err)
 {
@@ -164,7 +135,33 @@ static int read_registry(struct cli *cli, const struct lint_options *options, st
         else if (options->all_tags)
             OCV_TRY(add_head(cli, options, s, tags.list[i], i < HEADS_MAX, err));
     }
-    return options->all_tags ? OCV_OK : add_group(cli, options, s, &tags, err);
+    if (options->all_tags)
+        return OCV_OK;
+
+    /* Tags that the rules put into the same set as the index's own tag. */
+    const struct ocv_reference *own = s->image.reference;
+    ocv_auto(ocv_tag_plan) plan = NULL;
+    ocv_auto(ocv_reference) named = tag_reference(
+        options->repository ? options->repository : own->name, own->tag ? own->tag : "latest");
+    if (!named)
+        return OCV_OK;
+    OCV_TRY(ocv_tag_plan_new(options->tag_rules, named, named->tag, (const char *const *)tags.list,
+                             tags.n, &plan, err));
+    size_t beside = 0, heads = 0;
+    ocv_auto(ocv_tag) parsed = NULL;
+    bool known = ocv_tag_parse(options->tag_rules, named, named->tag, &parsed, NULL) == OCV_OK &&
+                 ocv_tag_family(parsed);
+    for (size_t i = 0; i < tags.n && !known; i++)
+        if (is_beside(tags.list[i], named->tag))
+            OCV_TRY(add_head(cli, options, s, tags.list[i], beside++ < HEADS_MAX, err));
+    for (size_t i = 0; i < ocv_tag_plan_sets(plan); i++)
+        for (size_t k = 0; k < ocv_tag_plan_members(plan, i); k++) {
+            const char *label;
+            const char *tag = ocv_tag_text(ocv_tag_plan_member(plan, i, k, &label));
+            if (strcmp(tag, named->tag) != 0 || !ocv_index_has_variants(s->image.index))
+                OCV_TRY(add_head(cli, options, s, tag, heads++ < HEADS_MAX, err));
+        }
+    return OCV_OK;
 }
 
 int lint_source_tags(struct cli *cli, const struct lint_options *options, struct lint_source *s,

@@ -66,17 +66,6 @@ static int read_fleet(const struct match_request *r, struct match_result *m, str
     return OCV_OK;
 }
 
-static bool entry_runs(const struct match_request *r, const struct ocv_decision *decision,
-                       const struct ocv_entry *entry)
-{
-    if (r->policy == OCV_MATCH_UNPINNED)
-        return ocv_decision_selected(decision) == entry;
-    for (size_t i = 0; i < ocv_decision_order_count(decision); i++)
-        if (ocv_decision_order(decision, i) == entry)
-            return true;
-    return false;
-}
-
 /* --pin without a number asks for every node that runs the entry. */
 static int pin_all(struct match_request *r, const struct match_result *m, struct ocv_error *err)
 {
@@ -89,9 +78,14 @@ static int pin_all(struct match_request *r, const struct match_result *m, struct
         listed[ocv_fleet_find(m->fleet, m->nodes[i])] = true;
     for (size_t i = 0; pinned && i < n; i++) {
         struct ocv_node node = ocv_fleet_node(m->fleet, i, &k);
-        if ((!m->nodes || listed[i]) && !node.excluded && !ocv_match_undecided(m->match, k) &&
-            entry_runs(r, ocv_match_decision(m->match, k), pinned))
-            room += node.slots;
+        if ((m->nodes && !listed[i]) || node.excluded || ocv_match_undecided(m->match, k))
+            continue;
+        const struct ocv_decision *decision = ocv_match_decision(m->match, k);
+        bool alone = r->policy == OCV_MATCH_UNPINNED; /* it takes its own best */
+        bool runs = alone && ocv_decision_selected(decision) == pinned;
+        for (size_t o = 0; !alone && !runs && o < ocv_decision_order_count(decision); o++)
+            runs = ocv_decision_order(decision, o) == pinned;
+        room += runs ? node.slots : 0;
     }
     if (room > OCV_FLEET_NODES_MAX)
         return ocv_error_set(err, OCV_ERR_DATA,

@@ -45,13 +45,6 @@ void setup_ask_daemon(struct setup *setup)
     setup->daemon = daemon;
 }
 
-void setup_daemon_free(struct setup_daemon *daemon)
-{
-    if (daemon)
-        json_decref(daemon->registries);
-    free(daemon);
-}
-
 enum setup_known setup_registry_known(const struct setup *setup, const char *host)
 {
     const struct ocv_config *config = setup->cli->config;

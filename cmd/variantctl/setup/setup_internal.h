@@ -58,7 +58,6 @@ struct setup_daemon {
 
 /** Ask this machine's daemon, once; not with --root. */
 void setup_ask_daemon(struct setup *setup);
-void setup_daemon_free(struct setup_daemon *daemon);
 
 enum setup_known {
     SETUP_KNOWN,       /**< the running daemon has it, or its configuration if none is running */

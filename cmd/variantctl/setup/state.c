@@ -293,30 +293,26 @@ int setup_save_backup(const struct setup *setup, const struct setup_content *con
     return setup_write_file(setup, path, &copy, false, err);
 }
 
-static bool is_needed(const struct setup *setup, const char *hex)
-{
-    for (size_t i = 0; i < setup->n_files; i++) {
-        const struct setup_file *file = setup->files[i];
-        char digest[OCV_DIGEST_MAX] = "";
-        if (!file->base.there || setup_content_equal(&file->base, &file->want))
-            continue;
-        if (ocv_digest_bytes(file->base.text.data, file->base.text.len, digest, NULL) < 0 ||
-            strcmp(strchr(digest, ':') + 1, hex) == 0)
-            return true;
-    }
-    return false;
-}
-
 void setup_sweep_backups(const struct setup *setup)
 {
     char *path = state_path(setup, ".d", NULL);
     int fd = path ? setup_enter(setup, path, 0) : -1;
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     const struct dirent *entry;
-    while (dir && (entry = readdir(dir)) != NULL)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-            !is_needed(setup, entry->d_name)) /* including incomplete files of a killed run */
+    while (dir && (entry = readdir(dir)) != NULL) {
+        bool needed = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+        for (size_t i = 0; i < setup->n_files && !needed; i++) {
+            const struct setup_file *file = setup->files[i];
+            char digest[OCV_DIGEST_MAX] = "";
+            if (!file->base.there || setup_content_equal(&file->base, &file->want))
+                continue;
+            needed =
+                ocv_digest_bytes(file->base.text.data, file->base.text.len, digest, NULL) < 0 ||
+                strcmp(strchr(digest, ':') + 1, entry->d_name) == 0;
+        }
+        if (!needed) /* including incomplete files of a killed run */
             unlinkat(dirfd(dir), entry->d_name, 0);
+    }
     if (dir)
         closedir(dir);
     else if (fd >= 0)

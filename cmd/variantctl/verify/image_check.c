@@ -198,7 +198,8 @@ void image_check(struct image_checker *j, const struct local_image *image, struc
 
 void image_result_free(struct image_result *checked)
 {
-    known_free(&checked->known);
+    ocv_record_free(&checked->known.said);
+    free(checked->known.repository);
     ocv_buffer_free(&checked->text);
     free(checked->remedy);
 }

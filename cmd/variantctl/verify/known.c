@@ -113,12 +113,6 @@ void known_find(const char *records, const struct local_image *image, struct kno
         k->by = "labels";
 }
 
-void known_free(struct known_image *k)
-{
-    ocv_record_free(&k->said);
-    free(k->repository);
-}
-
 bool known_lesser(const char *records, const struct known_image *k,
                   const struct ocv_profile *profile, const struct ocv_resolve_options *choose,
                   struct ocv_buffer *reason)

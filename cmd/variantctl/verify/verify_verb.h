@@ -96,7 +96,6 @@ void known_find(const char *records, const struct local_image *image, struct kno
 void known_forget(struct known_image *known);
 /** Set its label; without memory it keeps the old one. */
 void known_set_label(struct known_image *known, const char *label);
-void known_free(struct known_image *known);
 /** For an image that fits: true if another entry of the kept index is better; `reason` says why. */
 bool known_lesser(const char *records, const struct known_image *known,
                   const struct ocv_profile *profile, const struct ocv_resolve_options *choose,

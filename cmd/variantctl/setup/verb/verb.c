@@ -138,7 +138,9 @@ int cmd_setup(struct cli *cli, int argc, char **argv)
                                cli->arguments[1]);
     else if (code < 0)
         status = run_engine(cli, &setup, *cli->arguments, &err);
-    setup_daemon_free(setup.daemon);
+    if (setup.daemon)
+        json_decref(setup.daemon->registries);
+    free(setup.daemon);
     setup_free(&setup);
     if (code >= 0)
         return code;
