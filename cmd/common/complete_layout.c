@@ -72,35 +72,28 @@ void complete_layout(struct ocv_completion *c, const char *head)
     }
 }
 
-/* The index that "oci:DIR[:TAG]" names, or NULL. */
-static struct ocv_index *open_index(const char *text)
-{
-    struct ocv_error err = {0};
-    struct ocv_descriptor top;
-    struct ocv_index *index = NULL;
-    ocv_auto(ocv_layout) layout = NULL;
-    ocv_auto_buffer body;
-    char dir[PATH_MAX];
-    const char *tag = strrchr(text + strlen(OCI), ':');
-    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
-    snprintf(dir, sizeof(dir), "%.*s", tag ? (int)(tag - text - 4) : (int)strlen(text),
-             text + strlen(OCI));
-    if (ocv_layout_open(dir, OCV_LAYOUT_READ, &layout, &err) == OCV_OK &&
-        ocv_layout_resolve(layout, tag ? tag + 1 : NULL, &top, &err) == OCV_OK &&
-        ocv_layout_read_blob(layout, top.digest, &body, &err) == OCV_OK)
-        (void)!ocv_index_parse(body.data, body.len, top.media_type, &index, &err);
-    return index;
-}
-
 void complete_labels(struct ocv_completion *c, const char *behind)
 {
-    char text[256];
+    char text[256], dir[PATH_MAX];
+    struct ocv_error err = {0};
+    struct ocv_descriptor top;
+    ocv_auto(ocv_layout) layout = NULL;
+    ocv_auto(ocv_index) index = NULL;
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
     size_t i = 0;
     while (i < c->n_before && strncmp(c->before[i], OCI, strlen(OCI)) != 0)
         i++;
     snprintf(text, sizeof(text), "null%s", behind);
     ocv_complete_offer(c, text, "the default");
-    ocv_auto(ocv_index) index = i < c->n_before ? open_index(c->before[i]) : NULL;
+    /* the index that "oci:DIR[:TAG]" names */
+    const char *path = i < c->n_before ? c->before[i] + strlen(OCI) : "";
+    const char *tag = strrchr(path, ':');
+    snprintf(dir, sizeof(dir), "%.*s", tag ? (int)(tag - path) : (int)strlen(path), path);
+    if (i < c->n_before && ocv_layout_open(dir, OCV_LAYOUT_READ, &layout, &err) == OCV_OK &&
+        ocv_layout_resolve(layout, tag ? tag + 1 : NULL, &top, &err) == OCV_OK &&
+        ocv_layout_read_blob(layout, top.digest, &body, &err) == OCV_OK)
+        (void)!ocv_index_parse(body.data, body.len, top.media_type, &index, &err);
     for (size_t k = 0; index && k < ocv_index_count(index); k++) {
         const struct ocv_entry *entry = ocv_index_entry(index, k);
         if (entry->label && strcmp(entry->label, "null") != 0 &&

@@ -134,20 +134,6 @@ void cli_profile_drop(struct cli *cli)
     free(probe);
 }
 
-/* False: the probe ended early, or its output is incomplete. */
-static bool read_finding(int fd, struct probe_report *found, struct ocv_buffer *json)
-{
-    struct ocv_error err;
-    ocv_auto_buffer bytes;
-    ocv_buffer_init(&bytes, sizeof(*found) + OCV_PROFILE_MAX);
-    if (ocv_fd_read(fd, "probe", &bytes, &err) < 0 || bytes.len < sizeof(*found))
-        return false;
-    memcpy(found, bytes.data, sizeof(*found));
-    ocv_buffer_init(json, OCV_PROFILE_MAX);
-    return ocv_buffer_append(json, bytes.data + sizeof(*found), bytes.len - sizeof(*found), &err) ==
-           OCV_OK;
-}
-
 /* Reads the report of the probe that was started early, or probes now. */
 static int probe_machine(struct cli *cli, struct ocv_buffer *json, struct ocv_error *err)
 {
@@ -157,7 +143,19 @@ static int probe_machine(struct cli *cli, struct ocv_buffer *json, struct ocv_er
         struct pollfd probe = {.fd = cli->probe->fd, .events = POLLIN};
         while (!cli_interrupted(cli) && poll(&probe, 1, INTERRUPT_MS) <= 0)
             ;
-        known = !cli_interrupted(cli) && read_finding(cli->probe->fd, &found, json);
+        /* else the probe ended early, or its output is incomplete */
+        struct ocv_error why;
+        ocv_auto_buffer bytes;
+        ocv_buffer_init(&bytes, sizeof(found) + OCV_PROFILE_MAX);
+        known = !cli_interrupted(cli) &&
+                ocv_fd_read(cli->probe->fd, "probe", &bytes, &why) == OCV_OK &&
+                bytes.len >= sizeof(found);
+        ocv_buffer_init(json, OCV_PROFILE_MAX);
+        if (known) {
+            memcpy(&found, bytes.data, sizeof(found));
+            known = ocv_buffer_append(json, bytes.data + sizeof(found), bytes.len - sizeof(found),
+                                      &why) == OCV_OK;
+        }
     }
     cli_profile_drop(cli);
     if (!known && cli_interrupted(cli))

@@ -70,23 +70,6 @@ static int fill_descriptor(const struct ocv_entry *entry, struct ocv_descriptor 
     return OCV_OK;
 }
 
-/* {os, architecture, variant} of a configuration; NULL: it names none. */
-static json_t *platform_of(const struct ocv_buffer *config)
-{
-    json_t *loaded = NULL, *out = NULL;
-    if (ocv_json_load_counted("image configuration", config->data, config->len, OCV_MANIFEST_MAX,
-                              CONFIG_VALUES_MAX, &loaded, NULL) < 0)
-        return NULL;
-    ocv_auto_json *root = loaded;
-    static const char *const keys[] = {"os", "architecture", "variant"};
-    if (!json_is_string(json_object_get(root, "architecture")) || !(out = json_object()))
-        return NULL;
-    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-        if (json_is_string(json_object_get(root, keys[i])))
-            (void)json_object_set(out, keys[i], json_object_get(root, keys[i]));
-    return out;
-}
-
 static int read_platform(struct flattening *f, const struct ocv_entry *entry, json_t **out,
                          struct ocv_error *err)
 {
@@ -102,8 +85,18 @@ static int read_platform(struct flattening *f, const struct ocv_entry *entry, js
     int status = fill_descriptor(entry, &image, &local);
     if (status == OCV_OK)
         status = f->source->config(f->source->data, &image, &config, &local);
-    if (status == OCV_OK)
-        *out = platform_of(&config);
+    /* {os, architecture, variant} of the configuration, if it names them */
+    static const char *const keys[] = {"os", "architecture", "variant"};
+    json_t *root = NULL;
+    if (status == OCV_OK &&
+        ocv_json_load_counted("image configuration", config.data, config.len, OCV_MANIFEST_MAX,
+                              CONFIG_VALUES_MAX, &root, NULL) == OCV_OK &&
+        json_is_string(json_object_get(root, "architecture")))
+        *out = json_object();
+    for (size_t i = 0; *out && i < sizeof(keys) / sizeof(*keys); i++)
+        if (json_is_string(json_object_get(root, keys[i])))
+            (void)json_object_set(*out, keys[i], json_object_get(root, keys[i]));
+    json_decref(root);
     if (status == OCV_ERR_NOT_FOUND || status == OCV_ERR_DATA) /* its pull reports it */
         return OCV_OK;
     if (status < 0 && err)

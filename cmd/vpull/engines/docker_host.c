@@ -58,24 +58,6 @@ static int from_context(const char *dir, const char *name, struct endpoint *out,
     return status < 0 ? ocv_error_prefix(err, "docker context '%.100s'", name) : OCV_OK;
 }
 
-static int from_host(const struct plugin_globals *globals, const char *dir, struct endpoint *out,
-                     struct ocv_error *err)
-{
-    const char *host = globals->host ? globals->host : getenv("DOCKER_HOST");
-    const char *verify = getenv("DOCKER_TLS_VERIFY"), *wanted = getenv("DOCKER_TLS");
-    const char *certificates = getenv("DOCKER_CERT_PATH");
-    bool tls = globals->tls || globals->tls_verify || globals->tls_ca || globals->tls_cert ||
-               globals->tls_key || (verify && *verify) || (wanted && *wanted);
-    int status = endpoint_parse(host && *host ? host : DEFAULT_HOST, tls, out, err);
-    if (status < 0 || !tls || out->socket[0])
-        return status;
-    use_tls(out, certificates && *certificates ? certificates : dir);
-    out->ca = globals->tls_ca ? globals->tls_ca : out->ca;
-    out->cert = globals->tls_cert ? globals->tls_cert : out->cert;
-    out->key = globals->tls_key ? globals->tls_key : out->key;
-    return OCV_OK;
-}
-
 int docker_endpoint(const struct plugin_globals *globals, struct endpoint *out,
                     struct ocv_error *err)
 {
@@ -102,5 +84,19 @@ int docker_endpoint(const struct plugin_globals *globals, struct endpoint *out,
     }
     if (!strcmp(name, "default"))
         name[0] = '\0';
-    return name[0] ? from_context(dir, name, out, err) : from_host(globals, dir, out, err);
+    if (name[0])
+        return from_context(dir, name, out, err);
+    host = globals->host ? globals->host : host;
+    const char *verify = getenv("DOCKER_TLS_VERIFY"), *wanted = getenv("DOCKER_TLS");
+    const char *certificates = getenv("DOCKER_CERT_PATH");
+    bool tls = globals->tls || globals->tls_verify || globals->tls_ca || globals->tls_cert ||
+               globals->tls_key || (verify && *verify) || (wanted && *wanted);
+    int status = endpoint_parse(host && *host ? host : DEFAULT_HOST, tls, out, err);
+    if (status < 0 || !tls || out->socket[0])
+        return status;
+    use_tls(out, certificates && *certificates ? certificates : dir);
+    out->ca = globals->tls_ca ? globals->tls_ca : out->ca;
+    out->cert = globals->tls_cert ? globals->tls_cert : out->cert;
+    out->key = globals->tls_key ? globals->tls_key : out->key;
+    return OCV_OK;
 }
