@@ -114,16 +114,6 @@ static int lint_layout(struct lint_request *r, const char *text, const char *dir
     return status;
 }
 
-static bool is_file(const char *text)
-{
-    struct stat st;
-    size_t len = strlen(text);
-    return !strcmp(text, "-") || text[0] == '/' || !strncmp(text, "./", 2) ||
-           !strncmp(text, "../", 3) || lint_is_source(text) ||
-           (len > 5 && !strcmp(text + len - 5, ".json")) ||
-           (stat(text, &st) == 0 && S_ISREG(st.st_mode));
-}
-
 static int lint_named(struct lint_request *r, const char *text, bool file)
 {
     r->named = true;
@@ -145,7 +135,13 @@ static int lint_argument(struct lint_request *r, const char *text)
         marker = NULL;
     if (marker && access(marker, F_OK) == 0 && asprintf(&name, "oci:%s", text) < 0)
         name = NULL;
-    return name ? lint_layout(r, name, text) : lint_named(r, text, is_file(text));
+    struct stat st;
+    size_t len = strlen(text);
+    bool file = !strcmp(text, "-") || text[0] == '/' || !strncmp(text, "./", 2) ||
+                !strncmp(text, "../", 3) || lint_is_source(text) ||
+                (len > 5 && !strcmp(text + len - 5, ".json")) ||
+                (stat(text, &st) == 0 && S_ISREG(st.st_mode));
+    return name ? lint_layout(r, name, text) : lint_named(r, text, file);
 }
 
 /* URI of the installed rules page; false: not installed. */

@@ -42,17 +42,6 @@ static void put_namespace(struct probe_table *table, const json_t *ns)
     table_devices(table, devices, ns);
 }
 
-/* True if a provider already named this sentence's device node. */
-static bool is_mentioned(const struct probe_table *table, const char *sentence)
-{
-    char node[64];
-    const char *start = strchr(sentence, '/');
-    if (!start || !table->out->data)
-        return false;
-    snprintf(node, sizeof(node), "%.*s", (int)strcspn(start, " :"), start);
-    return strstr(table->out->data, node) != NULL;
-}
-
 int probe_table(const struct ocv_buffer *profile, const struct probe_table_options *options,
                 struct ocv_buffer *out, struct ocv_error *err)
 {
@@ -95,8 +84,14 @@ int probe_table(const struct ocv_buffer *profile, const struct probe_table_optio
     }
     if (*ocv_json_text_or(json, "pci_error", ""))
         table_line(&table, "unreadable", ocv_json_text_or(json, "pci_error", ""));
-    for (size_t i = 0; probe_access(options->sysroot, i, text, sizeof(text)); i++)
-        if (*text && !is_mentioned(&table, text))
+    for (size_t i = 0; probe_access(options->sysroot, i, text, sizeof(text)); i++) {
+        /* unless a provider already named the sentence's device node */
+        char node[64];
+        const char *start = strchr(text, '/');
+        snprintf(node, sizeof(node), "%.*s", start ? (int)strcspn(start, " :") : 0,
+                 start ? start : "");
+        if (*text && !(start && table.out->data && strstr(table.out->data, node)))
             table_line(&table, denied++ ? "" : "access", text);
+    }
     return table.status;
 }

@@ -42,21 +42,6 @@ static int open_in_root(const struct setup *setup, const char *path, int flags)
     return (int)fd;
 }
 
-/* True if the opened file still has that name. The kernel's name of a removed one is "NAME
- * (deleted)". False: errno, ENOENT if something else has the name now. */
-static bool still_at(const struct setup *setup, const char *path, int fd)
-{
-    struct stat was, is;
-    int again = open_in_root(setup, path, O_PATH | O_NOFOLLOW);
-    bool same = again >= 0 && fstat(fd, &was) == 0 && fstat(again, &is) == 0 &&
-                was.st_dev == is.st_dev && was.st_ino == is.st_ino;
-    if (again >= 0) {
-        close(again);
-        errno = ENOENT;
-    }
-    return same;
-}
-
 /* The real location of an existing path below the root, as the kernel names it; NULL with errno. */
 static char *real_in_root(const struct setup *setup, const char *path)
 {
@@ -77,7 +62,15 @@ static char *real_in_root(const struct setup *setup, const char *path)
     if (*below && *below != '/')
         return NULL;
     below = *below ? below : "/";
-    return still_at(setup, below, fd) ? strdup(below) : NULL;
+    /* It must still have that name. The kernel's name of a removed one is "NAME (deleted)". */
+    struct stat was, is;
+    ocv_auto_fd int again = open_in_root(setup, below, O_PATH | O_NOFOLLOW);
+    if (again < 0)
+        return NULL;
+    bool same = fstat(fd, &was) == 0 && fstat(again, &is) == 0 && was.st_dev == is.st_dev &&
+                was.st_ino == is.st_ino;
+    errno = ENOENT; /* something else has the name now */
+    return same ? strdup(below) : NULL;
 }
 
 /* What a path that cannot be resolved names. Creating a directory through a dangling link would

@@ -80,13 +80,6 @@ static int copy_entry(const char *source, const struct toml *toml, size_t header
     return OCV_OK;
 }
 
-static bool wildcard_covers(const char *prefix, const char *host)
-{
-    size_t n = strlen(host), m = strlen(prefix);
-    return m > 2 && strncmp(prefix, "*.", 2) == 0 && n > m - 1 &&
-           strcmp(host + n - (m - 1), prefix + 1) == 0;
-}
-
 /* A [[registry]] in a file of others. `later`: that file is read after ours. */
 static int scan_entry(struct setup *setup, const char *source, const struct toml *toml,
                       size_t header, const char *host, bool later, struct registry_entry *entry,
@@ -113,7 +106,9 @@ static int scan_entry(struct setup *setup, const char *source, const struct toml
                              host);
     if (same)
         return setup->fail_closed ? OCV_OK : copy_entry(source, toml, header, entry, err);
-    if (wildcard_covers(prefix, host))
+    size_t m = strlen(prefix);
+    if (m > 2 && strncmp(prefix, "*.", 2) == 0 && n > m - 1 &&
+        strcmp(host + n - (m - 1), prefix + 1) == 0)
         return ocv_error_set(err, OCV_ERR_CONFIG,
                              "%s: %s covers %s; one for %s alone would hide it", source, prefix,
                              host, host);

@@ -56,21 +56,6 @@ static int check_hosts(const char *source, const struct toml *toml, const char *
     return OCV_OK;
 }
 
-/* The position above the comment lines that belong to the header. */
-static size_t above_comments(const struct toml *toml, size_t at)
-{
-    while (at > 0) {
-        size_t line = at - 1;
-        while (line > 0 && toml->text[line - 1] != '\n')
-            line--;
-        size_t first = line + strspn(toml->text + line, " \t");
-        if (toml->text[first] != '#')
-            break;
-        at = line;
-    }
-    return at;
-}
-
 int setup_hosts_edit(const char *source, struct ocv_buffer *text, const char *url, bool fail_closed,
                      bool dial_timeout, struct ocv_error *err)
 {
@@ -87,7 +72,15 @@ int setup_hosts_edit(const char *source, struct ocv_buffer *text, const char *ur
     const char *nl = toml_newline(text->data, text->len);
     if (!present) {
         bool ended = text->len == 0 || text->data[text->len - 1] == '\n';
-        size_t at = first == TOML_NONE ? text->len : above_comments(&toml, toml.items[first].line);
+        size_t at = first == TOML_NONE ? text->len : toml.items[first].line;
+        while (first != TOML_NONE && at > 0) { /* above the comments that belong to the header */
+            size_t line = at - 1;
+            while (line > 0 && toml.text[line - 1] != '\n')
+                line--;
+            if (toml.text[line + strspn(toml.text + line, " \t")] != '#')
+                break;
+            at = line;
+        }
         bool end = at == text->len;
         OCV_TRY(ocv_buffer_printf(&add, err, "%s%s" SETUP_HOSTS_COMMENT "%s[host.%s]%s",
                                   end && !ended ? nl : "", end && text->len ? nl : "", nl,
@@ -136,26 +129,6 @@ static int name_certificates(const struct setup *setup, const char *directory,
     return client.len ? ocv_buffer_printf(out, err, "client = [%s]\n", client.data) : OCV_OK;
 }
 
-/* The certificate authority that variantd's configuration names for the registry: containerd must
- * trust it too, because it pulls the content from the registry, unless it asks only variantd.
- * Written only into a file that is ours alone; otherwise a note. */
-static int name_authority(struct setup *setup, const char *path, const char *host,
-                          struct ocv_buffer *text, struct ocv_error *err)
-{
-    struct ocv_registry_config config = {0};
-    if (!setup->fail_closed && host)
-        config = ocv_config_find_registry(setup->cli->config, host);
-    if (!config.ca || config.insecure || (text->len && strstr(text->data, "ca = ")))
-        return OCV_OK;
-    if (text->len)
-        return setup_note(setup, err,
-                          "note: containerd does not read variantd's configuration, which names %s "
-                          "as the authority of %s: name it in %s, too: ca = \"%s\" above [host]",
-                          config.ca, host, path, config.ca);
-    OCV_TRY(ocv_buffer_printf(text, err, "server = \"https://%s\"\n", host));
-    return append_quoted(text, "ca = ", config.ca, "\n", err);
-}
-
 /* `host`: the directory's registry; NULL: all registries, or only those requested. */
 static int edit_directory(struct setup *setup, const char *directory, const char *host,
                           bool dial_timeout, struct ocv_error *err)
@@ -172,7 +145,23 @@ static int edit_directory(struct setup *setup, const char *directory, const char
     OCV_TRY(ocv_buffer_append(&text, file->want.text.data, file->want.text.len, err));
     if (text.len == 0)
         OCV_TRY(name_certificates(setup, directory, &text, err));
-    OCV_TRY(name_authority(setup, path.data, host, &text, err));
+    /* The certificate authority that variantd's configuration names for the registry: containerd
+     * must trust it too, because it pulls the content from the registry, unless it asks only
+     * variantd. Written only into a file that is ours alone; otherwise a note. */
+    struct ocv_registry_config config = {0};
+    if (!setup->fail_closed && host)
+        config = ocv_config_find_registry(setup->cli->config, host);
+    bool told = !config.ca || config.insecure || (text.len && strstr(text.data, "ca = "));
+    if (!told && text.len) {
+        OCV_TRY(
+            setup_note(setup, err,
+                       "note: containerd does not read variantd's configuration, which names "
+                       "%s as the authority of %s: name it in %s, too: ca = \"%s\" above [host]",
+                       config.ca, host, path.data, config.ca));
+    } else if (!told) {
+        OCV_TRY(ocv_buffer_printf(&text, err, "server = \"https://%s\"\n", host));
+        OCV_TRY(append_quoted(&text, "ca = ", config.ca, "\n", err));
+    }
     OCV_TRY(setup_hosts_edit(file->path, &text, url.data, setup->fail_closed, dial_timeout, err));
     OCV_TRY(setup_want(file, text.data, text.len, err));
     OCV_TRY(setup_add_own(file, SETUP_OWN_TOML_HOST, NULL, url.data, NULL, NULL, err));

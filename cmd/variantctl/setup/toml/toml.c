@@ -152,19 +152,6 @@ static int read_header(struct toml_scanner *s)
     return add_item(s, item);
 }
 
-static int read_statement(struct toml_scanner *s)
-{
-    size_t first = s->out->count;
-    OCV_TRY(toml_peek(s) == '[' ? read_header(s) : read_pair(s, true, false, 0));
-    toml_skip_blanks(s);
-    toml_skip_comment(s);
-    if (s->at < s->len && !toml_skip_newline(s))
-        return toml_fail(s, "more on the line than one statement");
-    for (size_t i = first; i < s->out->count; i++)
-        s->out->items[i].line_end = s->at;
-    return OCV_OK;
-}
-
 int toml_scan(const char *source, const char *text, size_t len, struct toml *out,
               struct ocv_error *err)
 {
@@ -185,7 +172,16 @@ int toml_scan(const char *source, const char *text, size_t len, struct toml *out
         toml_skip_lines(&s);
         if (s.at >= s.len)
             break;
-        status = read_statement(&s);
+        size_t first = out->count;
+        status = toml_peek(&s) == '[' ? read_header(&s) : read_pair(&s, true, false, 0);
+        if (status < 0)
+            break;
+        toml_skip_blanks(&s);
+        toml_skip_comment(&s);
+        if (s.at < s.len && !toml_skip_newline(&s))
+            status = toml_fail(&s, "more on the line than one statement");
+        for (size_t i = first; i < out->count; i++)
+            out->items[i].line_end = s.at;
     }
     ocv_buffer_free(&s.path);
     if (status < 0)
