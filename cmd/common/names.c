@@ -204,19 +204,6 @@ static int label_unfit(const struct named_index *image, const struct ocv_decisio
                           err);
 }
 
-/* True if the entry has a property of `ns`, which may be "ns :: feature". */
-static bool is_of(const struct named_index *image, const struct ocv_entry *entry,
-                  const char *required)
-{
-    size_t n = strcspn(required, " ");
-    for (size_t i = 0; i < entry->n_properties; i++) {
-        struct ocv_property p = ocv_index_property(image->index, entry->properties[i]);
-        if (strlen(p.ns) == n && !memcmp(p.ns, required, n))
-            return true;
-    }
-    return false;
-}
-
 /* The same question to explain: for the same machine. */
 static void hint_explain(const struct cli *cli, const struct named_index *image,
                          struct ocv_error *err)
@@ -234,13 +221,19 @@ static int requirement_unmet(const struct cli *cli, const struct named_index *im
                              struct ocv_error *err)
 {
     char what[320];
+    size_t len = strcspn(unmet.required, " ");
     size_t n = ocv_decision_rejected_count(decision), best = n;
     for (size_t i = 0; i < n; i++) {
         struct ocv_rejection r = ocv_decision_rejected(decision, i);
-        bool usable = r.code != OCV_REJECT_REQUIREMENT && r.entry->code == OCV_REJECT_NONE &&
-                      is_of(image, r.entry, unmet.required);
-        if (usable && (best == n || (is_platform(ocv_decision_rejected(decision, best).code) &&
-                                     !is_platform(r.code))))
+        bool uses = false; /* the namespace of "ns :: feature" */
+        for (size_t k = 0; k < r.entry->n_properties; k++) {
+            struct ocv_property p = ocv_index_property(image->index, r.entry->properties[k]);
+            uses = uses || (strlen(p.ns) == len && !memcmp(p.ns, unmet.required, len));
+        }
+        if (r.code == OCV_REJECT_REQUIREMENT || r.entry->code != OCV_REJECT_NONE || !uses)
+            continue;
+        if ((best == n ||
+             (is_platform(ocv_decision_rejected(decision, best).code) && !is_platform(r.code))))
             best = i;
     }
     if (best == n) {

@@ -70,23 +70,6 @@ static void find_profile(const struct cli *cli, struct probe_report *found, stru
     found->status = ocv_probe(&options, json, &found->err);
 }
 
-static void probe_apart(const struct cli *cli, int fd, const cpu_set_t *processors)
-{
-    struct probe_report found;
-    struct ocv_buffer json;
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
-    char start;
-    while (read(fd, &start, 1) < 0 && errno == EINTR)
-        continue;
-    if (CPU_COUNT(processors) > 0)
-        (void)sched_setaffinity(0, sizeof(*processors), processors);
-    find_profile(cli, &found, &json);
-    if (ocv_fd_write(fd, &found, sizeof(found)))
-        (void)!ocv_fd_write(fd, json.data, json.len);
-    _exit(0);
-}
-
 void cli_profile_begin(struct cli *cli)
 {
     int fds[2];
@@ -102,8 +85,20 @@ void cli_profile_begin(struct cli *cli)
         CPU_ZERO(&processors); /* more of them than the set has room for */
     *probe = (struct cli_probe){.pid = fork(), .fd = fds[0]};
     if (probe->pid == 0) {
+        struct probe_report found;
+        struct ocv_buffer json;
         close(fds[0]);
-        probe_apart(cli, fds[1], &processors);
+        signal(SIGINT, SIG_DFL);
+        signal(SIGTERM, SIG_DFL);
+        char start;
+        while (read(fds[1], &start, 1) < 0 && errno == EINTR)
+            continue;
+        if (CPU_COUNT(&processors) > 0)
+            (void)sched_setaffinity(0, sizeof(processors), &processors);
+        find_profile(cli, &found, &json);
+        if (ocv_fd_write(fds[1], &found, sizeof(found)))
+            (void)!ocv_fd_write(fds[1], json.data, json.len);
+        _exit(0);
     }
     close(fds[1]);
     cli->probe = probe;

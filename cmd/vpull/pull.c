@@ -23,28 +23,6 @@ const char *pull_label(const struct pull *pull)
     return !pull->entry->label && choice ? choice->label : pull->entry->label;
 }
 
-/* "host/repo:tag" for the result: --tag, else the name asked for. A digest alone names nothing. */
-static int name_result(struct pull *pull, struct ocv_error *err)
-{
-    const char *tag = pull->options->tag;
-    const struct ocv_reference *ref = pull->image.reference;
-    if (tag) {
-        ocv_auto(ocv_reference) named = NULL;
-        int status = ocv_reference_parse(tag, &named, err);
-        if (status < 0)
-            return ocv_error_prefix(err, "--tag");
-        if (!named->tag)
-            return ocv_error_set(err, OCV_ERR_INVALID, "--tag %s: expected a name without a digest",
-                                 tag);
-        return asprintf(&pull->name, "%s:%s", named->name, named->tag) < 0 ? ocv_error_nomem(err)
-                                                                           : OCV_OK;
-    }
-    if (ref && ref->tag)
-        return asprintf(&pull->name, "%s:%s", ref->name, ref->tag) < 0 ? ocv_error_nomem(err)
-                                                                       : OCV_OK;
-    return OCV_OK;
-}
-
 static int no_match(struct pull *pull, struct ocv_error *err)
 {
     size_t n = ocv_decision_rejected_count(pull->decision);
@@ -76,26 +54,6 @@ static int no_match(struct pull *pull, struct ocv_error *err)
     return status;
 }
 
-/* The document and the choice must be the locked ones. */
-static int check_locked(const struct pull *pull, struct ocv_error *err)
-{
-    const struct lock_image *locked = pull->options->locked;
-    char name[80];
-    if (!locked)
-        return OCV_OK;
-    if (!locked->n_tags && strcmp(pull->image.top.digest, locked->top) != 0)
-        return ocv_error_set(err, OCV_ERR_MISMATCH, "%s: is %s, but %s is locked",
-                             locked->reference, pull->image.top.digest, locked->top);
-    if (lock_holds(locked, pull->entry->digest))
-        return OCV_OK;
-    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: this machine would get %s (%s), which is not locked",
-                  locked->reference,
-                  explain_choice(pull->image.index, pull->entry, name, sizeof(name)),
-                  pull->entry->digest);
-    ocv_error_hint(err, "lock it for this machine, too: variantctl lock --profile NAME=FILE ...");
-    return OCV_ERR_NO_MATCH;
-}
-
 static int resolve_entry(struct pull *pull, struct ocv_error *err)
 {
     const struct pull_options *options = pull->options;
@@ -111,7 +69,21 @@ static int resolve_entry(struct pull *pull, struct ocv_error *err)
                       pull->cli->label);
     if (!pull->entry)
         return no_match(pull, err);
-    OCV_TRY(check_locked(pull, err));
+    /* The document and the choice must be the locked ones. */
+    const struct lock_image *locked = options->locked;
+    char name[80];
+    if (locked && !locked->n_tags && strcmp(pull->image.top.digest, locked->top) != 0)
+        return ocv_error_set(err, OCV_ERR_MISMATCH, "%s: is %s, but %s is locked",
+                             locked->reference, pull->image.top.digest, locked->top);
+    if (locked && !lock_holds(locked, pull->entry->digest)) {
+        ocv_error_set(err, OCV_ERR_NO_MATCH,
+                      "%s: this machine would get %s (%s), which is not locked", locked->reference,
+                      explain_choice(pull->image.index, pull->entry, name, sizeof(name)),
+                      pull->entry->digest);
+        ocv_error_hint(err,
+                       "lock it for this machine, too: variantctl lock --profile NAME=FILE ...");
+        return OCV_ERR_NO_MATCH;
+    }
     /* Always show a choice by tag rule: nothing in the registry tells of it. */
     const char *tag = image_tag(&pull->image, pull->entry);
     if (tag && (options->print_ref || options->quiet))
@@ -164,7 +136,21 @@ static int pull_one(struct pull *pull, const struct destination *destination, co
 {
     char where[512] = "";
     struct ocv_descriptor descriptor;
-    OCV_TRY(name_result(pull, err));
+    /* "host/repo:tag" for the result: --tag, else the name asked for. A digest alone names nothing.
+     */
+    const char *tag = pull->options->tag;
+    const struct ocv_reference *ref = pull->image.reference;
+    ocv_auto(ocv_reference) named = NULL;
+    if (tag && ocv_reference_parse(tag, &named, err) < 0)
+        return ocv_error_prefix(err, "--tag");
+    if (tag && !named->tag)
+        return ocv_error_set(err, OCV_ERR_INVALID, "--tag %s: expected a name without a digest",
+                             tag);
+    ref = named ? named : ref;
+    if (ref && ref->tag && asprintf(&pull->name, "%s:%s", ref->name, ref->tag) < 0) {
+        pull->name = NULL;
+        return ocv_error_nomem(err);
+    }
     OCV_TRY(child_descriptor(pull->entry, &descriptor, err));
     OCV_TRY(child_read(pull->cli, &pull->image, &descriptor, &pull->child, err));
     OCV_TRY(pull_announce(pull, err));

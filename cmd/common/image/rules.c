@@ -71,14 +71,6 @@ int rules_load_more(struct cli *cli, const char *extra, const struct ocv_referen
     return ocv_tag_rules_add(*out, extra, text.data ? text.data : "", text.len, NULL, err);
 }
 
-static int load_authoring(struct ocv_tag_rules *rules, const char *dir,
-                          const struct ocv_reference *reference, struct ocv_error *err)
-{
-    char path[DIR_MAX + 16];
-    snprintf(path, sizeof(path), "%s/authoring", dir);
-    return ocv_tag_rules_load(rules, path, reference, err);
-}
-
 static int is_known(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
                     bool *known, struct ocv_error *err)
 {
@@ -91,15 +83,18 @@ static int is_known(const struct ocv_tag_rules *rules, const struct ocv_referenc
 int rules_load_authoring(struct ocv_tag_rules *rules, const struct ocv_reference *reference,
                          bool *added, struct ocv_error *err)
 {
-    char dir[DIR_MAX];
+    char dir[DIR_MAX], path[DIR_MAX + 16];
+    const char *const dirs[] = {dir, OCV_PATH_TAG_RULES};
     bool known;
     *added = false;
     OCV_TRY(is_known(rules, reference, &known, err));
     if (known)
         return OCV_OK;
     shipped_dir(getenv("OCV_DATADIR"), dir);
-    OCV_TRY(load_authoring(rules, dir, reference, err));
-    OCV_TRY(load_authoring(rules, OCV_PATH_TAG_RULES, reference, err));
+    for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++) {
+        snprintf(path, sizeof(path), "%s/authoring", dirs[i]);
+        OCV_TRY(ocv_tag_rules_load(rules, path, reference, err));
+    }
     return is_known(rules, reference, added, err);
 }
 
