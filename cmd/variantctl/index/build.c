@@ -33,6 +33,8 @@ static int add_image(struct build *b, const char *text, size_t *out, struct ocv_
 int build_begin(struct build *b, const char *target, bool edit, struct ocv_error *err)
 {
     size_t i;
+    if (edit)
+        OCV_TRY(cli_load(b->cli, err));
     OCV_TRY(place_open(b->cli, target, &b->to, err));
     OCV_TRY(publication_begin(&b->publication, &b->to, &b->options, err));
     if (!edit)

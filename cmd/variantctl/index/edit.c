@@ -94,12 +94,6 @@ static const struct cli_command annotate_command = {
            "  variantctl index annotate --namespaces 'amd, nvidia, x86_64' oci:images:app\n"
            "  variantctl index annotate --label cuda12.8=cuda --dry-run oci:images:app\n"};
 
-static int begin_edit(struct edit *e, const char *target, struct ocv_error *err)
-{
-    OCV_TRY(cli_load(e->build.cli, err));
-    return build_begin(&e->build, target, true, err);
-}
-
 static int finish_edit(struct edit *e, struct ocv_error *err)
 {
     OCV_TRY(edit_annotations(e, err));
@@ -111,7 +105,7 @@ static int finish_edit(struct edit *e, struct ocv_error *err)
 static int run_add(struct edit *e, char **arguments, struct ocv_error *err)
 {
     OCV_TRY(edit_items(e, arguments + 1, err));
-    OCV_TRY(begin_edit(e, arguments[0], err));
+    OCV_TRY(build_begin(&e->build, arguments[0], true, err));
     if (e->build.replace) {
         /* A rebuilt image keeps the properties of the entry it replaces, unless others are given.
          */
@@ -128,7 +122,7 @@ static int run_add(struct edit *e, char **arguments, struct ocv_error *err)
 
 static int run_remove(struct edit *e, char **arguments, struct ocv_error *err)
 {
-    int status = begin_edit(e, arguments[0], err);
+    int status = build_begin(&e->build, arguments[0], true, err);
     if (status < 0)
         return status;
     if (e->ordinary)
@@ -211,7 +205,7 @@ static int annotate_one(struct edit *e, const char *text, bool label, struct ocv
 
 static int run_annotate(struct edit *e, char **arguments, struct ocv_error *err)
 {
-    int status = begin_edit(e, arguments[0], err);
+    int status = build_begin(&e->build, arguments[0], true, err);
     for (size_t i = 1; arguments[i] && status == OCV_OK; i++)
         status = annotate_one(e, arguments[i], false, err);
     for (size_t i = 0; i < e->labels.n && status == OCV_OK; i++)

@@ -117,7 +117,8 @@ struct build {
     struct ocv_lint_report told; /* what was said of that file already */
 };
 
-/** Read the target tag and begin a new document; with `edit`, begin with the tag's bytes. */
+/** Read the target tag and begin a new document; with `edit`, cli_load, and begin with the tag's
+ *  bytes. */
 int build_begin(struct build *build, const char *target, bool edit,
                 struct ocv_error *err) OCV_WARN_UNUSED;
 void build_free(struct build *build);

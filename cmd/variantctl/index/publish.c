@@ -170,26 +170,6 @@ int publication_write(struct publication *p, const char *media_type, const struc
     }
 }
 
-/* Compared with the tag's previous document; NULL if that was not an index, or cannot be read any
- * more. */
-static json_t *changes_of(const struct publication *p)
-{
-    ocv_auto(ocv_index) old = NULL;
-    ocv_auto(ocv_index) new = NULL;
-    ocv_auto_buffer body;
-    struct ocv_descriptor descriptor;
-    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
-    const struct ocv_buffer *before = p->old ? p->old : &body;
-    if (!*p->before || !strcmp(p->before, p->descriptor.digest) ||
-        (!p->old && place_get(p->to, p->before, &body, &descriptor, NULL) < 0) ||
-        ocv_index_parse(before->data, before->len, NULL, &old, NULL) < 0 ||
-        ocv_index_parse(p->bytes->data, p->bytes->len, NULL, &new, NULL) < 0)
-        return NULL;
-    const struct changes_side a = {old, before, p->before},
-                              b = {new, p->bytes, p->descriptor.digest};
-    return changes_between(&a, &b);
-}
-
 static int print_text(const struct publication *p, const struct copier *copier,
                       const json_t *changes, struct ocv_error *err)
 {
@@ -253,7 +233,20 @@ int publication_print(const struct publication *p, const struct copier *copier, 
                       struct ocv_error *err)
 {
     ocv_auto_json *more = extra;
-    ocv_auto_json *changes = changes_of(p);
+    /* Compared with the tag's previous document, if that was an index and can still be read. */
+    ocv_auto(ocv_index) old = NULL;
+    ocv_auto(ocv_index) new = NULL;
+    ocv_auto_buffer body;
+    struct ocv_descriptor descriptor;
+    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+    const struct ocv_buffer *before = p->old ? p->old : &body;
+    bool moved = *p->before && strcmp(p->before, p->descriptor.digest) != 0 &&
+                 (p->old || place_get(p->to, p->before, &body, &descriptor, NULL) == OCV_OK) &&
+                 ocv_index_parse(before->data, before->len, NULL, &old, NULL) == OCV_OK &&
+                 ocv_index_parse(p->bytes->data, p->bytes->len, NULL, &new, NULL) == OCV_OK;
+    const struct changes_side a = {old, before, p->before},
+                              b = {new, p->bytes, p->descriptor.digest};
+    ocv_auto_json *changes = moved ? changes_between(&a, &b) : NULL;
     bool dry = p->options->dry_run;
     char names[600];
     /* Warn of entries that are gone without having been removed by name: they may be a

@@ -126,20 +126,6 @@ static int set_missing(struct build *b, const char *key, const struct ocv_buffer
     return ocv_edit_set(b->document, key, text->data, err);
 }
 
-/* Number of names in "amd, nvidia, priority". */
-static size_t count_accelerators(const char *list)
-{
-    size_t n = 0;
-    for (const char *at = list; at && *at; at += strspn(at, ", ")) {
-        char name[OCV_WORD_MAX];
-        size_t len = strcspn(at, ", ");
-        snprintf(name, sizeof(name), "%.*s", (int)len, at);
-        n += !ocv_vocabulary_is_cpu(name) && strcmp(name, BUILD_PRIORITY) != 0;
-        at += len;
-    }
-    return n;
-}
-
 /* Put the toolkits' namespace after the given ones, unless they include it. */
 int build_append_priority(struct build *b, struct ocv_error *err)
 {
@@ -177,7 +163,15 @@ static int add_members(struct build *b, const struct ocv_reference *reference,
             return status;
     }
     OCV_TRY(ocv_tag_plan_order(plan, set, &namespaces, &order, err));
-    bool asks = !ocv_tag_plan_is_ordered(plan, set) && count_accelerators(namespaces.data) > 1;
+    size_t accelerators = 0; /* of the names in "amd, nvidia, priority" */
+    for (const char *at = namespaces.data; at && *at; at += strspn(at, ", ")) {
+        char name[OCV_WORD_MAX];
+        size_t len = strcspn(at, ", ");
+        snprintf(name, sizeof(name), "%.*s", (int)len, at);
+        accelerators += !ocv_vocabulary_is_cpu(name) && strcmp(name, BUILD_PRIORITY) != 0;
+        at += len;
+    }
+    bool asks = !ocv_tag_plan_is_ordered(plan, set) && accelerators > 1;
     if (order.len)
         OCV_TRY(build_append_priority(b, err));
     if (!asks || b->options.no_lint)

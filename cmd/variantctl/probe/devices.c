@@ -147,25 +147,6 @@ static bool same_device(const json_t *left, const json_t *right)
     return a && b && json_equal(a, b);
 }
 
-/* Print a device's own list if it differs from the namespace's. */
-static void put_own(struct probe_table *table, const json_t *own, const json_t *features)
-{
-    if (json_array_size(own) && !table_has_values(own)) {
-        table_heading(table, "", TABLE_INDENT + 2);
-        table_words(table, "no build can use it");
-        table_end(table);
-        return;
-    }
-    for (size_t i = 0; i < json_array_size(own); i++) {
-        json_t *feature = json_array_get(own, i);
-        bool same = false;
-        for (size_t k = 0; k < json_array_size(features) && !same; k++)
-            same = json_equal(feature, json_array_get(features, k));
-        ocv_auto_json *one = same ? NULL : json_pack("[O]", feature);
-        table_features(table, one, TABLE_INDENT + 2);
-    }
-}
-
 /* Consecutive equal devices are printed once. */
 void table_devices(struct probe_table *table, const json_t *devices, const json_t *ns)
 {
@@ -191,6 +172,22 @@ void table_devices(struct probe_table *table, const json_t *devices, const json_
             table_end(table);
         }
         put_details(table, device, ocv_json_text_or(ns, "driver", ""), next - i == 1);
-        put_own(table, json_object_get(device, "features"), json_object_get(ns, "features"));
+        /* a device's own list if it differs from the namespace's */
+        const json_t *own = json_object_get(device, "features");
+        const json_t *common = json_object_get(ns, "features");
+        bool useless = json_array_size(own) && !table_has_values(own);
+        if (useless) {
+            table_heading(table, "", TABLE_INDENT + 2);
+            table_words(table, "no build can use it");
+            table_end(table);
+        }
+        for (size_t k = 0; !useless && k < json_array_size(own); k++) {
+            json_t *feature = json_array_get(own, k);
+            bool same = false;
+            for (size_t m = 0; m < json_array_size(common) && !same; m++)
+                same = json_equal(feature, json_array_get(common, m));
+            ocv_auto_json *one = same ? NULL : json_pack("[O]", feature);
+            table_features(table, one, TABLE_INDENT + 2);
+        }
     }
 }

@@ -100,33 +100,31 @@ static int scan_everywhere(struct image_report *l, struct ocv_error *err)
     return local_images(own, profile, add_image, l, err);
 }
 
-static void widen_to(int *width, const char *text)
-{
-    int len = (int)strlen(text);
-    *width = len > *width ? len : *width;
-}
-
 static int format_text(const struct image_report *l, struct ocv_buffer *out, struct ocv_error *err)
 {
-    int where = 5, name = 5, label = 5; /* widths of all columns but the last */
+    static const char *const keys[] = {"where", "image", "label"};
+    static const char *const otherwise[] = {"", "(no name)", "the default"};
+    int widths[] = {5, 5, 5}; /* of all columns but the last */
     size_t i;
     const json_t *image;
     json_array_foreach(l->images, i, image)
     {
-        widen_to(&where, ocv_json_text_or(image, "where", ""));
-        widen_to(&name, ocv_json_text_or(image, "image", "(no name)"));
-        widen_to(&label, ocv_json_text_or(image, "label", "the default"));
+        for (size_t k = 0; k < sizeof(keys) / sizeof(*keys); k++) {
+            int len = (int)strlen(ocv_json_text_or(image, keys[k], otherwise[k]));
+            widths[k] = len > widths[k] ? len : widths[k];
+        }
     }
     json_array_foreach(l->images, i, image)
     {
         const char *remedy = ocv_json_text_or(image, "do", NULL);
-        OCV_TRY(ocv_buffer_printf(
-            out, err, "%-*s  %-*s  %-*s  %-7s  %s\n", where, ocv_json_text_or(image, "where", ""),
-            name, ocv_json_text_or(image, "image", "(no name)"), label,
-            ocv_json_text_or(image, "label", "the default"), ocv_json_text_or(image, "verdict", ""),
-            ocv_json_text_or(image, "why", "")));
+        OCV_TRY(ocv_buffer_printf(out, err, "%-*s  %-*s  %-*s  %-7s  %s\n", widths[0],
+                                  ocv_json_text_or(image, keys[0], otherwise[0]), widths[1],
+                                  ocv_json_text_or(image, keys[1], otherwise[1]), widths[2],
+                                  ocv_json_text_or(image, keys[2], otherwise[2]),
+                                  ocv_json_text_or(image, "verdict", ""),
+                                  ocv_json_text_or(image, "why", "")));
         if (remedy)
-            OCV_TRY(ocv_buffer_printf(out, err, "%*s  %s\n", where, "", remedy));
+            OCV_TRY(ocv_buffer_printf(out, err, "%*s  %s\n", widths[0], "", remedy));
     }
     OCV_TRY(ocv_buffer_printf(out, err, "%zu of %zu images here have variants",
                               json_array_size(l->images), l->n));

@@ -62,19 +62,6 @@ void known_forget(struct known_image *k)
     k->heard[0] = '\0';
 }
 
-/* True if one of them knows it; contradicting repositories count as unknown. */
-static bool look_up(const char *records, const char *repository, const char *digest, bool record,
-                    struct known_image *k)
-{
-    known_forget(k);
-    k->digest = digest;
-    int status = record ? ocv_record_walk(records, repository, digest, add_record, k, NULL)
-                        : ocv_record_index_walk(records, repository, digest, add_index, k, NULL);
-    if (status >= 0 && record && k->n && !repository) /* sibling repositories must agree */
-        status = ocv_record_index_walk(records, NULL, digest, add_index, k, NULL);
-    return status >= 0 && k->n > 0 && !k->differ;
-}
-
 /* The full repository name, or NULL. */
 static char *repository_of(const char *name)
 {
@@ -96,7 +83,18 @@ void known_find(const char *records, const struct local_image *image, struct kno
         size_t at = i % image->n_digests;
         char *of = image->repositories ? repository_of(image->repositories[at]) : NULL;
         bool other = of && named && strcmp(of, named) != 0;
-        if (other == others && look_up(records, of ? of : named, image->digests[at], record, k)) {
+        int status = OCV_ERR_NOT_FOUND;
+        if (other == others) {
+            const char *repository = of ? of : named;
+            known_forget(k);
+            k->digest = image->digests[at];
+            status =
+                record ? ocv_record_walk(records, repository, k->digest, add_record, k, NULL)
+                       : ocv_record_index_walk(records, repository, k->digest, add_index, k, NULL);
+            if (status >= 0 && record && k->n && !repository) /* sibling repositories must agree */
+                status = ocv_record_index_walk(records, NULL, k->digest, add_index, k, NULL);
+        }
+        if (status >= 0 && k->n > 0 && !k->differ) { /* contradicting ones count as unknown */
             k->by = record ? "record" : "index";
             k->repository = of ? of : named;
             if (of)

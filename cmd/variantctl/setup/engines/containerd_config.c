@@ -168,33 +168,6 @@ int containerd_read(struct containerd_config *config, const char *path, int inhe
     return OCV_OK;
 }
 
-/* The plugin does not start if `mirrors`, or TLS settings in `configs`, are combined with
- * config_path. */
-static int refuse_old_style(const struct containerd_part *part, struct ocv_error *err)
-{
-    ocv_auto_free char *mirrors = containerd_registry_path(part->plugin, "mirrors", err);
-    ocv_auto_free char *configs = containerd_registry_path(part->plugin, "configs", err);
-    const char *found = NULL;
-    if (!mirrors || !configs)
-        return OCV_ERR_NOMEM;
-    for (size_t i = 0; i < part->toml.count && !found; i++) {
-        const char *path = part->toml.items[i].path;
-        if (toml_path_under(path, mirrors) && strcmp(path, mirrors) != 0)
-            found = "registry.mirrors";
-        if (toml_path_under(path, configs) && strstr(path, TOML_DOT "tls"))
-            found = "registry.configs with tls";
-    }
-    if (!found)
-        return OCV_OK;
-    ocv_error_set(err, OCV_ERR_CONFIG,
-                  "%s: uses %s; together with config_path containerd's CRI plugin does not start",
-                  part->file->path, found);
-    ocv_error_hint(err, "move those settings into hosts.toml files under "
-                        "/etc/containerd/certs.d"
-                        " (containerd's docs/hosts.md), then run this again");
-    return OCV_ERR_CONFIG;
-}
-
 /* Up to 1.7 the last file with the plugin's table replaces the others' whole table; from 2.0 on
  * tables are merged. A key in the last such file takes precedence in both cases. */
 int containerd_check(struct containerd_config *config, struct ocv_error *err)
@@ -203,10 +176,31 @@ int containerd_check(struct containerd_config *config, struct ocv_error *err)
     OCV_TRY(name_tables(config, err));
     for (size_t i = 0; i < config->n; i++) {
         const struct containerd_part *part = &config->parts[i];
-        OCV_TRY(refuse_old_style(part, err));
         ocv_auto_free char *key = containerd_registry_path(part->plugin, "config_path", err);
-        if (!key)
+        ocv_auto_free char *mirrors = containerd_registry_path(part->plugin, "mirrors", err);
+        ocv_auto_free char *configs = containerd_registry_path(part->plugin, "configs", err);
+        if (!key || !mirrors || !configs)
             return OCV_ERR_NOMEM;
+        /* The plugin does not start if `mirrors`, or TLS settings in `configs`, are combined with
+         * config_path. */
+        const char *found = NULL;
+        for (size_t k = 0; k < part->toml.count && !found; k++) {
+            const char *table = part->toml.items[k].path;
+            if (toml_path_under(table, mirrors) && strcmp(table, mirrors) != 0)
+                found = "registry.mirrors";
+            if (toml_path_under(table, configs) && strstr(table, TOML_DOT "tls"))
+                found = "registry.configs with tls";
+        }
+        if (found) {
+            ocv_error_set(
+                err, OCV_ERR_CONFIG,
+                "%s: uses %s; together with config_path containerd's CRI plugin does not start",
+                part->file->path, found);
+            ocv_error_hint(err, "move those settings into hosts.toml files under "
+                                "/etc/containerd/certs.d"
+                                " (containerd's docs/hosts.md), then run this again");
+            return OCV_ERR_CONFIG;
+        }
         const struct toml_item *item = toml_find(&part->toml, key);
         ocv_auto_free char *path = item ? toml_string(&part->toml, item) : NULL;
         if (item && !path)

@@ -163,28 +163,6 @@ int setup_docker(struct setup *setup, struct ocv_error *err)
                       "this machine's variant then; a digest there stays what it is");
 }
 
-/* Mirrors are tried in order. */
-static int check_mirrors(struct setup *setup, const struct setup_record *record, json_t *list,
-                         struct ocv_error *err)
-{
-    struct setup_file *file = NULL;
-    json_t *read = NULL;
-    OCV_TRY(setup_open(setup, record->path, &file, err));
-    for (size_t i = 0; i < record->n_own && file->disk.there; i++) {
-        if (record->own[i].kind != SETUP_OWN_JSON_ITEM || strcmp(record->own[i].key, MIRRORS) != 0)
-            continue;
-        OCV_TRY(
-            setup_json_load(record->path, file->disk.text.data, file->disk.text.len, &read, err));
-        ocv_auto_json *root = read;
-        const char *first = json_string_value(json_array_get(json_object_get(root, MIRRORS), 0));
-        if ((!first || strcmp(first, record->own[i].value) != 0) &&
-            json_array_append_new(
-                list, json_pack("{s:s, s:s}", "registry", "docker.io", "file", record->path)) < 0)
-            return ocv_error_nomem(err);
-    }
-    return OCV_OK;
-}
-
 int setup_docker_passed_by(struct setup *setup, const struct setup_state *state, json_t *list,
                            struct ocv_error *err)
 {
@@ -196,8 +174,25 @@ int setup_docker_passed_by(struct setup *setup, const struct setup_state *state,
         const char *path = state->records[i].path, *at = strstr(path, certs);
         if (at && !root)
             root = strndup(path, (size_t)(at - path) + strlen(certs) - 1);
-        else if (!at)
-            OCV_TRY(check_mirrors(setup, &state->records[i], list, err));
+        if (at)
+            continue;
+        /* Mirrors are tried in order. */
+        const struct setup_record *record = &state->records[i];
+        struct setup_file *file = NULL;
+        OCV_TRY(setup_open(setup, path, &file, err));
+        for (size_t k = 0; k < record->n_own && file->disk.there; k++) {
+            ocv_auto_json *read = NULL;
+            if (record->own[k].kind != SETUP_OWN_JSON_ITEM ||
+                strcmp(record->own[k].key, MIRRORS) != 0)
+                continue;
+            OCV_TRY(setup_json_load(path, file->disk.text.data, file->disk.text.len, &read, err));
+            const char *first =
+                json_string_value(json_array_get(json_object_get(read, MIRRORS), 0));
+            if ((!first || strcmp(first, record->own[k].value) != 0) &&
+                json_array_append_new(
+                    list, json_pack("{s:s, s:s}", "registry", "docker.io", "file", path)) < 0)
+                return ocv_error_nomem(err);
+        }
     }
     return root ? setup_hosts_passed_by(setup, &root, 1, state, url, list, err) : OCV_OK;
 }
