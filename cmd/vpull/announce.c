@@ -10,22 +10,6 @@
 #define MATCHED_SHOWN 4u
 #define TEXT_MAX (64u * 1024)
 
-/* If the machine has hardware that the chosen build does not use, say so: users should not have to
- * find out from its speed. */
-static int note_missed(struct pull *pull, struct ocv_buffer *note, struct ocv_error *err)
-{
-    size_t i = ocv_decision_missed(pull->decision);
-    char name[80];
-    if (i == ocv_decision_rejected_count(pull->decision) || pull->cli->label)
-        return OCV_OK;
-    struct ocv_rejection r = ocv_decision_rejected(pull->decision, i);
-    OCV_TRY(ocv_buffer_printf(note, err, "this machine has %s, but %s does not fit: ", r.ns,
-                              explain_name(pull->image.index, r.entry, name, sizeof(name))));
-    size_t before = note->len;
-    OCV_TRY(ocv_decision_hint(pull->decision, i, note, err));
-    return note->len == before ? ocv_decision_reason(pull->decision, i, note, err) : OCV_OK;
-}
-
 /* About the choice: why it fits, what is odd about it, what was passed over. Empty: nothing. */
 struct choice_texts {
     const char *matched, *note, *missed;
@@ -109,7 +93,19 @@ int pull_announce(struct pull *pull, struct ocv_error *err)
                                : explain_brief(&pull->image, pull->decision, pull->entry,
                                                MATCHED_SHOWN, &matched, err));
     OCV_TRY(ocv_decision_note(pull->decision, pull->entry, &note, err));
-    OCV_TRY(note_missed(pull, &missed, err));
+    /* If the machine has hardware that the chosen build does not use, say so: users should not have
+     * to find out from its speed. */
+    size_t i = ocv_decision_missed(pull->decision);
+    if (i != ocv_decision_rejected_count(pull->decision) && !pull->cli->label) {
+        char name[80];
+        struct ocv_rejection r = ocv_decision_rejected(pull->decision, i);
+        OCV_TRY(ocv_buffer_printf(&missed, err, "this machine has %s, but %s does not fit: ", r.ns,
+                                  explain_name(pull->image.index, r.entry, name, sizeof(name))));
+        size_t before = missed.len;
+        OCV_TRY(ocv_decision_hint(pull->decision, i, &missed, err));
+        if (missed.len == before)
+            OCV_TRY(ocv_decision_reason(pull->decision, i, &missed, err));
+    }
     progress_status_end(pull->progress);
     const struct choice_texts said = {matched.data ? matched.data : "", note.data ? note.data : "",
                                       missed.data ? missed.data : ""};

@@ -175,23 +175,6 @@ static int run_tasks(struct run *run, bool pulls, struct ocv_error *err)
     return OCV_OK;
 }
 
-/* Where no name is one that can be asked for, say so before a destination is looked for. 0: some
- * are, and each of the others fails by itself. */
-static int fail_names(const struct cli *cli, struct progress *progress, char **images)
-{
-    struct ocv_error err = {0};
-    int code = 0;
-    for (size_t i = 0; images[i]; i++)
-        if (image_check_name(images[i], &err) == OCV_OK)
-            return 0;
-    for (size_t i = 0; images[i]; i++)
-        if (image_check_name(images[i], &err) < 0) {
-            int now = fail_image(cli, progress, images[i], &err);
-            code = code ? code : now;
-        }
-    return code;
-}
-
 static int plan_and_run(struct run *run, char **images, struct ocv_error *err)
 {
     const struct pull_options *options = &run->s->pull;
@@ -239,7 +222,18 @@ static int pull_images(struct cli *cli, struct vpull_settings *s, char **images)
         if (to && (!s->pull.to || given)) /* `docker vpull` means docker */
             s->pull.to = to;
         struct run run = {.cli = cli, .s = s, .progress = progress};
-        code = s->lock_file ? 0 : fail_names(cli, progress, images);
+        /* Where no name is one that can be asked for, say so before a destination is looked for.
+         * Else each of the others fails by itself. */
+        struct ocv_error wrong = {0};
+        bool any = s->lock_file != NULL;
+        for (size_t i = 0; images[i] && !any; i++)
+            any = image_check_name(images[i], &wrong) == OCV_OK;
+        code = 0;
+        for (size_t i = 0; images[i] && !any; i++)
+            if (image_check_name(images[i], &wrong) < 0) {
+                int now = fail_image(cli, progress, images[i], &wrong);
+                code = code ? code : now;
+            }
         if (!code) {
             if (plan_and_run(&run, images, &err) < 0)
                 run.code = fail_image(cli, progress, NULL, &err);
