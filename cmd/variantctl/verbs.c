@@ -68,24 +68,6 @@ static const struct verb *find_verb(const struct verbs *verbs, const char *name)
     return NULL;
 }
 
-/* "help VERB" means "VERB --help". */
-static int run_help(struct cli *cli, const struct verbs *verbs, int argc, char **argv)
-{
-    static char option[] = "--help";
-    if (argc < 3) {
-        print_help(stdout, verbs);
-        return 0;
-    }
-    for (const struct verb_topic *t = verbs->topics; t && t->name; t++)
-        if (!strcmp(argv[2], t->name)) {
-            t->print();
-            return 0;
-        }
-    memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof(*argv));
-    argv[argc - 1] = option;
-    return verbs_run(cli, verbs, argc, argv);
-}
-
 /* "VERB... WORD" from a shell that completes WORD. */
 static int complete_line(struct cli *cli, const struct verbs *verbs, int argc, char **argv)
 {
@@ -144,8 +126,22 @@ int verbs_run(struct cli *cli, const struct verbs *verbs, int argc, char **argv)
         print_help(verb ? stdout : stderr, verbs);
         return verb ? 0 : 2;
     }
-    if (!strcmp(verb, "help"))
-        return run_help(cli, verbs, argc, argv);
+    if (!strcmp(verb, "help")) {
+        static char option[] = "--help";
+        if (argc < 3) {
+            print_help(stdout, verbs);
+            return 0;
+        }
+        for (const struct verb_topic *t = verbs->topics; t && t->name; t++)
+            if (!strcmp(argv[2], t->name)) {
+                t->print();
+                return 0;
+            }
+        /* "help VERB" means "VERB --help" */
+        memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof(*argv));
+        argv[argc - 1] = option;
+        return verbs_run(cli, verbs, argc, argv);
+    }
     if (!strcmp(verb, "--version") || !strcmp(verb, "version")) {
         printf("%s %s\n", cli->program, ocv_version());
         return 0;

@@ -40,15 +40,6 @@ bool edit_has_property(const struct ocv_properties *set, struct ocv_property p)
     return false;
 }
 
-static bool is_assumed(const struct build *b, const struct ocv_entry *e, struct ocv_property p)
-{
-    for (size_t i = 0; e->label && i < b->n_items; i++)
-        if (b->items[i].label && !strcmp(b->items[i].label, e->label) &&
-            edit_has_property(b->items[i].assumed, p))
-            return true;
-    return false;
-}
-
 /* 90_real before 120_real, gfx90a before gfx1201: the newer name is the longer one. */
 static int compare_models(const char *a, const char *b)
 {
@@ -118,8 +109,12 @@ static void print_plan(const struct build *b, const struct ocv_index *index)
                e->digest, job ? "  from " : "", job ? b->images[job->image].text : "");
         for (size_t k = 0; k < e->n_properties; k++) {
             struct ocv_property p = ocv_index_property(index, e->properties[k]);
+            bool assumed = false;
+            for (size_t m = 0; e->label && m < b->n_items && !assumed; m++)
+                assumed = b->items[m].label && !strcmp(b->items[m].label, e->label) &&
+                          edit_has_property(b->items[m].assumed, p);
             printf("        %s :: %s :: %s%s\n", p.ns, p.feature, p.value,
-                   is_assumed(b, e, p) ? "  (assumed)" : "");
+                   assumed ? "  (assumed)" : "");
         }
     }
     for (size_t i = 0; i < b->n_jobs; i++) {

@@ -171,16 +171,6 @@ static bool is_among(const struct ocv_lint_finding *list, size_t n,
     return false;
 }
 
-/* True if it was said of the file of --from; of a missing default that does not know the platform.
- */
-static bool was_told_of_file(const struct build *b, const struct ocv_lint_finding *f)
-{
-    bool found = is_among(b->told.findings, b->told.n, f);
-    for (size_t i = 0; i < b->told.n && is_rule(f, "OCV501"); i++)
-        found = found || is_rule(&b->told.findings[i], "OCV501");
-    return found;
-}
-
 #define WHERE_MAX 4200u
 
 static void report_finding(const struct build *b, const struct ocv_lint_finding *f, bool refused)
@@ -207,17 +197,6 @@ static void report_finding(const struct build *b, const struct ocv_lint_finding 
             f->rule->name);
     if (f->hint)
         fprintf(stderr, "hint: %s\n", f->hint);
-}
-
-/* Worth a line though it refuses nothing: what lint warns of, unless an edit found it there; and
- * always an unknown word, and properties that the files contradict. */
-static bool is_told(const struct build *b, const struct ocv_lint_finding *f,
-                    const struct ocv_lint_report *before)
-{
-    if (is_rule(f, "OCV204") || is_rule(f, "OCV205") || !strncmp(f->rule->id, "OCV7", 4))
-        return true;
-    bool unused = is_rule(f, "OCV106") && !b->options.quiet; /* its last build is gone */
-    return (f->level >= OCV_LINT_WARNING || unused) && !is_among(before->findings, before->n, f);
 }
 
 /* Lint the new index and, for an edit, the one that the tag names. */
@@ -312,10 +291,21 @@ int build_review(const struct build *b, const struct ocv_index *index,
         const struct ocv_lint_finding *f = &report.findings[i];
         bool error = f->level == OCV_LINT_ERROR;
         bool new = error && !b->options.no_lint && !is_among(before.findings, before.n, f);
-        /* one of several platforms of a build speaks for all */
-        if (f->allowed || is_among(report.findings, i, f) || was_told_of_file(b, f))
+        /* What was said of the file of --from is not said again; of a missing default that does not
+         * know the platform. One of several platforms of a build speaks for all. */
+        bool told = is_among(b->told.findings, b->told.n, f) || is_among(report.findings, i, f);
+        for (size_t k = 0; k < b->told.n && is_rule(f, "OCV501"); k++)
+            told = told || is_rule(&b->told.findings[k], "OCV501");
+        if (f->allowed || told)
             continue;
-        if (error || is_told(b, f, &before))
+        /* Worth a line though it refuses nothing: what lint warns of, unless an edit found it
+         * there; and always an unknown word, and properties that the files contradict. */
+        bool always =
+            is_rule(f, "OCV204") || is_rule(f, "OCV205") || !strncmp(f->rule->id, "OCV7", 4);
+        bool unused = is_rule(f, "OCV106") && !b->options.quiet; /* its last build is gone */
+        bool warns =
+            (f->level >= OCV_LINT_WARNING || unused) && !is_among(before.findings, before.n, f);
+        if (error || always || warns)
             report_finding(b, f, new);
         refused += new;
     }

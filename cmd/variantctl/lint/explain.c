@@ -7,17 +7,6 @@
 
 #include <string.h>
 
-int lint_list_rules(void)
-{
-    for (size_t i = 0; i < OCV_LINT_RULES; i++) {
-        const struct ocv_lint_rule *rule = ocv_lint_rule(i);
-        printf("%s  %-28s  %-7s  %-5s  %s\n", rule->id, rule->name,
-               ocv_lint_level_name(rule->level), rule->fix == OCV_LINT_FIX_WRITE ? "--fix" : "",
-               rule->what);
-    }
-    return 0;
-}
-
 static void print_example(const char *title, const char *text)
 {
     printf("\n%s\n", title);

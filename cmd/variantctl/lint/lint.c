@@ -135,8 +135,14 @@ int cmd_lint(struct cli *cli, int argc, char **argv)
     if (!r.files)
         return cli_fail(cli, (ocv_error_nomem(&err), &err));
     int status = OCV_OK, code = cli_read(cli, &command, &r, argc, argv);
+    for (size_t i = 0; code < 0 && r.list_rules && i < OCV_LINT_RULES; i++) {
+        const struct ocv_lint_rule *rule = ocv_lint_rule(i);
+        printf("%s  %-28s  %-7s  %-5s  %s\n", rule->id, rule->name,
+               ocv_lint_level_name(rule->level), rule->fix == OCV_LINT_FIX_WRITE ? "--fix" : "",
+               rule->what);
+    }
     if (code < 0 && r.list_rules)
-        code = lint_list_rules();
+        code = 0;
     else if (code < 0 && r.explain)
         code = lint_explain_rule(cli, r.explain);
     else if (code < 0)

@@ -79,8 +79,7 @@ struct lint_request {
 /** Read the settings, check `arguments` after the files named by options, and write the report. An
  *  input that cannot be read is recorded in the request, and the others are still checked. */
 int lint_run(struct lint_request *request, char **arguments, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Print all rules; lint_explain_rule: one, with its examples. Both return the exit code. */
-int lint_list_rules(void);
+/** Print a rule with its examples. Returns the exit code. */
 int lint_explain_rule(const struct cli *cli, const char *name);
 /** The hook of struct cli_command for RULE. */
 bool lint_complete_rule(struct ocv_completion *c, const char *kind);

@@ -165,30 +165,6 @@ static int read_parts(struct cli *cli, const struct image *image,
     return OCV_OK;
 }
 
-/* Faults of the image are findings; failures to read it are errors. */
-static int read_child(struct cli *cli, const struct image *image,
-                      const struct ocv_descriptor *descriptor, struct ocv_lint_child *out,
-                      struct lint_child_text *text, struct ocv_content *content,
-                      struct ocv_error *err)
-{
-    struct ocv_error local = {0};
-    bool there = false;
-    int status = read_parts(cli, image, descriptor, out, text, content, &there, &local);
-    out->state = OCV_LINT_STATE_READ;
-    if (status == OCV_OK)
-        return OCV_OK;
-    if (status != OCV_ERR_DATA && status != OCV_ERR_MISMATCH && status != OCV_ERR_NOT_FOUND &&
-        status != OCV_ERR_UNSUPPORTED) {
-        if (err)
-            *err = local;
-        return status;
-    }
-    bool missing = !there && status == OCV_ERR_NOT_FOUND;
-    out->state = missing ? OCV_LINT_STATE_MISSING : OCV_LINT_STATE_BROKEN;
-    out->problem = text->problem = strdup(local.message);
-    return text->problem ? OCV_OK : ocv_error_nomem(err);
-}
-
 /* Entries that are not manifests are checked only as part of the index. */
 static int read_children(struct cli *cli, struct lint_source *s, bool deep, struct ocv_error *err)
 {
@@ -208,8 +184,26 @@ static int read_children(struct cli *cli, struct lint_source *s, bool deep, stru
             entry->code == OCV_REJECT_DIGEST_ALGORITHM || entry->code == OCV_REJECT_MALFORMED)
             continue;
         OCV_TRY(child_descriptor(entry, &descriptor, err));
-        OCV_TRY(read_child(cli, &s->image, &descriptor, &s->children[i], &s->texts[i],
-                           deep ? &s->contents[i] : NULL, err));
+        /* Faults of the image are findings; failures to read it are errors. */
+        struct ocv_lint_child *out = &s->children[i];
+        struct ocv_error local = {0};
+        bool there = false;
+        int status = read_parts(cli, &s->image, &descriptor, out, &s->texts[i],
+                                deep ? &s->contents[i] : NULL, &there, &local);
+        out->state = OCV_LINT_STATE_READ;
+        if (status == OCV_OK)
+            continue;
+        if (status != OCV_ERR_DATA && status != OCV_ERR_MISMATCH && status != OCV_ERR_NOT_FOUND &&
+            status != OCV_ERR_UNSUPPORTED) {
+            if (err)
+                *err = local;
+            return status;
+        }
+        bool missing = !there && status == OCV_ERR_NOT_FOUND;
+        out->state = missing ? OCV_LINT_STATE_MISSING : OCV_LINT_STATE_BROKEN;
+        out->problem = s->texts[i].problem = strdup(local.message);
+        if (!out->problem)
+            return ocv_error_nomem(err);
     }
     return OCV_OK;
 }

@@ -41,12 +41,6 @@ static int load_file(const struct setup *setup, struct setup_file *file, struct 
     return setup_content_copy(&file->want, &file->disk, err);
 }
 
-static void content_init(struct setup_content *content)
-{
-    *content = (struct setup_content){0};
-    ocv_buffer_init(&content->text, SETUP_FILE_MAX);
-}
-
 void setup_own_free(struct setup_own *own)
 {
     free(own->table);
@@ -83,9 +77,9 @@ int setup_open(struct setup *setup, const char *path, struct setup_file **out,
                    ? ocv_error_nomem(err)
                    : ocv_error_set(err, OCV_ERR_UNSUPPORTED, "more than %u files", SETUP_FILES_MAX);
     file->path = ocv_steal(&real);
-    content_init(&file->disk);
-    content_init(&file->base);
-    content_init(&file->want);
+    ocv_buffer_init(&file->disk.text, SETUP_FILE_MAX);
+    ocv_buffer_init(&file->base.text, SETUP_FILE_MAX);
+    ocv_buffer_init(&file->want.text, SETUP_FILE_MAX);
     int status = load_file(setup, file, err);
     if (status < 0) {
         file_free(file);

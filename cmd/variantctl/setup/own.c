@@ -47,42 +47,6 @@ static size_t block_with_children(const struct toml *toml, size_t header)
     return end;
 }
 
-/* The next header that still belongs to the [[registry]] before it, or 0. */
-static size_t next_mirror(const struct toml *toml, size_t at)
-{
-    for (size_t i = at + 1; i < toml->count; i++)
-        if (toml->items[i].kind != TOML_VALUE)
-            return strcmp(toml->items[i].path, "registry" TOML_DOT "mirror") == 0 ? i : 0;
-    return 0;
-}
-
-/* True if a user has put a mirror into our [[registry]]; `copied` are the mirrors that the set-up
- * took over. */
-static bool has_foreign_mirror(const struct toml *toml, size_t header, const char *mirror,
-                               const char *copied)
-{
-    for (size_t i = next_mirror(toml, header); i; i = next_mirror(toml, i)) {
-        ocv_auto_free char *location = toml_string(toml, toml_find_under(toml, i, "location"));
-        if (location && strcmp(location, mirror) != 0 && !(copied && strstr(copied, location)))
-            return true;
-    }
-    return false;
-}
-
-/* One past the table of the [[registry]] that names our mirror, its own or one below it; 0: none.
- */
-static size_t find_location(const struct toml *toml, size_t header, const char *mirror)
-{
-    size_t at = header;
-    do {
-        ocv_auto_free char *location = toml_string(toml, toml_find_under(toml, at, "location"));
-        if (location && strcmp(location, mirror) == 0)
-            return at + 1;
-        at = next_mirror(toml, at);
-    } while (at);
-    return 0;
-}
-
 int setup_registry_remove(const char *source, struct ocv_buffer *text, const char *prefix,
                           const char *mirror, const char *copied, struct ocv_error *err)
 {
@@ -91,14 +55,29 @@ int setup_registry_remove(const char *source, struct ocv_buffer *text, const cha
     for (size_t i = 0; i < toml.count; i++) {
         if (toml.items[i].kind != TOML_ARRAY_TABLE || strcmp(toml.items[i].path, "registry") != 0)
             continue;
-        char *name = toml_string(&toml, toml_find_under(&toml, i, "prefix"));
-        size_t found = name && strcmp(name, prefix) == 0 ? find_location(&toml, i, mirror) : 0;
-        free(name);
-        if (!found)
+        ocv_auto_free char *name = toml_string(&toml, toml_find_under(&toml, i, "prefix"));
+        if (!name || strcmp(name, prefix) != 0)
             continue;
-        size_t from = i; /* everything, or only our mirror if another one was added */
-        if (found - 1 != i && has_foreign_mirror(&toml, i, mirror, copied))
-            from = found - 1;
+        /* The table that names our mirror, its own or one below it; and whether a user has put
+         * another one there, which is not among those that the set-up took over. */
+        size_t found = TOML_NONE, at = i;
+        bool foreign = false;
+        do {
+            ocv_auto_free char *location =
+                toml_string(&toml, toml_find_under(&toml, at, "location"));
+            bool ours = location && strcmp(location, mirror) == 0;
+            if (ours && found == TOML_NONE)
+                found = at;
+            foreign =
+                foreign || (location && !ours && at != i && !(copied && strstr(copied, location)));
+            do /* the next header, if it still belongs to the [[registry]] */
+                at++;
+            while (at < toml.count && toml.items[at].kind == TOML_VALUE);
+        } while (at < toml.count && strcmp(toml.items[at].path, "registry" TOML_DOT "mirror") == 0);
+        if (found == TOML_NONE)
+            continue;
+        /* everything, or only our mirror if another one was added */
+        size_t from = foreign ? found : i;
         return text_splice(text, toml.items[from].line, block_with_children(&toml, from), NULL, 0,
                            err);
     }

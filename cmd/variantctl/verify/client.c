@@ -14,22 +14,6 @@
 
 #define ERRORS_MAX 4096 /* size of the end of its errors that is searched */
 
-/* The last line with text; false if there is none. */
-static bool last_line(int fd, char *out, size_t size)
-{
-    off_t end = lseek(fd, 0, SEEK_END);
-    off_t from = end > (off_t)size - 1 ? end - ((off_t)size - 1) : 0;
-    ssize_t n = end > 0 ? pread(fd, out, size - 1, from) : 0;
-    n = n > 0 ? n : 0;
-    while (n > 0 && strchr(" \r\n\t", out[n - 1]))
-        n--;
-    out[n] = '\0';
-    const char *line = strrchr(out, '\n');
-    if (line)
-        memmove(out, line + 1, strlen(line + 1) + 1);
-    return *out != '\0';
-}
-
 int client_capture(const char *const argv[], struct ocv_buffer *out, struct ocv_error *err)
 {
     int fds[2], code = 0;
@@ -56,8 +40,18 @@ int client_capture(const char *const argv[], struct ocv_buffer *out, struct ocv_
         ;
     if (status < 0 || (WIFEXITED(code) && WEXITSTATUS(code) == 0))
         return status;
-    if (last_line(errors, why, sizeof(why)))
-        return ocv_error_set(err, OCV_ERR_ENGINE, "%s", why);
+    /* the last line of its errors with text */
+    off_t end = lseek(errors, 0, SEEK_END);
+    off_t from = end > ERRORS_MAX - 1 ? end - (ERRORS_MAX - 1) : 0;
+    ssize_t n = end > 0 ? pread(errors, why, ERRORS_MAX - 1, from) : 0;
+    n = n > 0 ? n : 0;
+    while (n > 0 && strchr(" \r\n\t", why[n - 1]))
+        n--;
+    why[n] = '\0';
+    const char *line = strrchr(why, '\n');
+    line = line ? line + 1 : why;
+    if (*line)
+        return ocv_error_set(err, OCV_ERR_ENGINE, "%s", line);
     return ocv_error_set(err, OCV_ERR_ENGINE, "%s %s fails without a message", argv[0], argv[1]);
 }
 
