@@ -11,14 +11,11 @@
 
 #define RECORD_MAX (64u * 1024)
 
-static const char *record_dir(const struct cli *cli, char *out, size_t size)
-{
-    return ocv_record_directory(ocv_config_get(cli->config, "state_dir"), out, size);
-}
-
 void pull_record(const struct pull *pull)
 {
-    char dir[4096];
+    char buffer[4096];
+    const char *dir = ocv_record_directory(ocv_config_get(pull->cli->config, "state_dir"), buffer,
+                                           sizeof(buffer));
     struct ocv_error err = {0};
     const struct ocv_descriptor *tagged =
         NULL; /* a tag rule's index is not in the registry; the tag's own may be */
@@ -38,8 +35,7 @@ void pull_record(const struct pull *pull)
                                      .reference = pull->image.text,
                                      .secret = pull->image.reference != NULL};
     if (pull->image.index &&
-        ocv_record_chosen(record_dir(pull->cli, dir, sizeof(dir)), pull->image.index,
-                          index ? pull->entry : NULL, &where, &err) < 0)
+        ocv_record_chosen(dir, pull->image.index, index ? pull->entry : NULL, &where, &err) < 0)
         cli_log(pull->cli, "not recorded on this node: %s", err.message);
 }
 
@@ -82,9 +78,10 @@ int pull_check_lone(struct pull *pull, struct ocv_error *err)
     if (!pinned)
         return OCV_OK;
     /* What is known of the image: from the node's record, else from its config's labels. */
-    char dir[4096];
-    if (ocv_record_read(record_dir(pull->cli, dir, sizeof(dir)), pull->image.reference->name,
-                        pull->entry->digest, &said, NULL) < 0) {
+    char buffer[4096];
+    const char *dir = ocv_record_directory(ocv_config_get(pull->cli->config, "state_dir"), buffer,
+                                           sizeof(buffer));
+    if (ocv_record_read(dir, pull->image.reference->name, pull->entry->digest, &said, NULL) < 0) {
         const json_t *labels = json_object_get(json_object_get(config, "config"), "Labels");
         said.label = ocv_json_text(labels, OCV_ANNOTATION_LABEL);
         said.properties = ocv_json_text(labels, OCV_ANNOTATION_PROPERTIES);
