@@ -4,7 +4,7 @@
 static const struct verb all[] = {
     {"probe", "what this machine, or a recorded one, can run", cmd_probe},
     {"resolve", "choose in an index, as JSON for programs", cmd_resolve},
-    {"explain", "choose in an index, as a table for people", cmd_explain},
+    {"explain", "choose in an index, as a table for people", cmd_resolve},
     {"coverage", "which machines of a fleet get which variant", cmd_coverage},
     {"match", "which nodes of a fleet run a job, all with one build", cmd_match},
     {"export", "what this machine supports, as schedulers take it", cmd_export},

@@ -81,9 +81,10 @@ static int resolve_image(struct cli *cli, const struct resolve_options *request,
     return status;
 }
 
-static int resolve_or_explain(struct cli *cli, int argc, char **argv, bool json)
+int cmd_resolve(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
+    bool json = strcmp(argv[0], "resolve") == 0;
     struct resolve_options request = {.json = json};
     int code = cli_read(cli, json ? &resolve_command : &explain_command, &request, argc, argv);
     if (code >= 0)
@@ -95,14 +96,4 @@ static int resolve_or_explain(struct cli *cli, int argc, char **argv, bool json)
         return cli_fail(cli, &err);
     }
     return resolve_image(cli, &request, &err) < 0 ? cli_fail(cli, &err) : 0;
-}
-
-int cmd_resolve(struct cli *cli, int argc, char **argv)
-{
-    return resolve_or_explain(cli, argc, argv, true);
-}
-
-int cmd_explain(struct cli *cli, int argc, char **argv)
-{
-    return resolve_or_explain(cli, argc, argv, false);
 }

@@ -40,8 +40,8 @@ struct verbs {
 int verbs_run(struct cli *cli, const struct verbs *verbs, int argc, char **argv);
 
 int cmd_probe(struct cli *cli, int argc, char **argv);
+/** `resolve` and `explain`, by argv[0]. */
 int cmd_resolve(struct cli *cli, int argc, char **argv);
-int cmd_explain(struct cli *cli, int argc, char **argv);
 int cmd_derive(struct cli *cli, int argc, char **argv);
 int cmd_slim(struct cli *cli, int argc, char **argv);
 int cmd_lint(struct cli *cli, int argc, char **argv);

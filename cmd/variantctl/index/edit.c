@@ -216,36 +216,32 @@ static int run_annotate(struct edit *e, char **arguments, struct ocv_error *err)
     return status == OCV_OK ? finish_edit(e, err) : status;
 }
 
-static int run_verb(struct cli *cli, int argc, char **argv, const struct cli_command *command,
-                    const char *wanted, int (*run)(struct edit *, char **, struct ocv_error *))
+int cmd_index_edit(struct cli *cli, int argc, char **argv)
 {
+    static const struct {
+        const char *name;
+        const struct cli_command *command;
+        const char *wanted;
+        int (*run)(struct edit *e, char **arguments, struct ocv_error *err);
+    } verbs[] = {{"add", &add_command, "LABEL=REF of a build", run_add},
+                 {"remove", &remove_command, "the LABEL or DIGEST to remove", run_remove},
+                 {"rm", &remove_command, "the LABEL or DIGEST to remove", run_remove},
+                 {"annotate", &annotate_command, "what to change", run_annotate}};
     struct ocv_error err = {0};
     struct edit e = {.build = {.cli = cli}};
-    int status, code = cli_read(cli, command, &e, argc, argv);
+    size_t v = 0;
+    while (v + 1 < sizeof(verbs) / sizeof(*verbs) && strcmp(verbs[v].name, argv[0]) != 0)
+        v++;
+    int status, code = cli_read(cli, verbs[v].command, &e, argc, argv);
     bool nothing = cli->n_arguments < 2 && !e.defaults.n && !e.ordinary && !e.labels.n &&
                    !e.annotations.n && !e.relayout;
     if (code < 0) {
         status = cli->n_arguments < 1 || nothing
                      ? ocv_error_set(&err, OCV_ERR_INVALID, "index %s: give REPO:TAG and %s",
-                                     argv[0], wanted)
-                     : run(&e, cli->arguments, &err);
+                                     argv[0], verbs[v].wanted)
+                     : verbs[v].run(&e, cli->arguments, &err);
         code = status < 0 ? cli_fail(cli, &err) : 0;
     }
     edit_free(&e);
     return code;
-}
-
-int cmd_index_add(struct cli *cli, int argc, char **argv)
-{
-    return run_verb(cli, argc, argv, &add_command, "LABEL=REF of a build", run_add);
-}
-
-int cmd_index_remove(struct cli *cli, int argc, char **argv)
-{
-    return run_verb(cli, argc, argv, &remove_command, "the LABEL or DIGEST to remove", run_remove);
-}
-
-int cmd_index_annotate(struct cli *cli, int argc, char **argv)
-{
-    return run_verb(cli, argc, argv, &annotate_command, "what to change", run_annotate);
 }

@@ -7,10 +7,10 @@
 
 static const struct verb all[] = {
     {"create", "write an index over existing images", cmd_index_create},
-    {"add", "add builds to an index", cmd_index_add},
-    {"remove", "take builds out of an index", cmd_index_remove},
-    {"rm", NULL, cmd_index_remove},
-    {"annotate", "change labels, properties and index annotations", cmd_index_annotate},
+    {"add", "add builds to an index", cmd_index_edit},
+    {"remove", "take builds out of an index", cmd_index_edit},
+    {"rm", NULL, cmd_index_edit},
+    {"annotate", "change labels, properties and index annotations", cmd_index_edit},
     {"show", "what an index holds", cmd_index_show},
     {"ls", NULL, cmd_index_show},
     {"inspect", NULL, cmd_index_show},

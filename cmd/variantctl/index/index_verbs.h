@@ -244,9 +244,8 @@ bool edit_has_property(const struct ocv_properties *set, struct ocv_property p);
 int edit_annotations(struct edit *edit, struct ocv_error *err) OCV_WARN_UNUSED;
 void edit_free(struct edit *edit);
 
-int cmd_index_add(struct cli *cli, int argc, char **argv);
-int cmd_index_remove(struct cli *cli, int argc, char **argv);
-int cmd_index_annotate(struct cli *cli, int argc, char **argv);
+/** `add`, `remove` and `annotate`, by argv[0]. */
+int cmd_index_edit(struct cli *cli, int argc, char **argv);
 int cmd_index_copy(struct cli *cli, int argc, char **argv);
 int cmd_index_diff(struct cli *cli, int argc, char **argv);
 

@@ -114,34 +114,32 @@ static int lint_layout(struct lint_request *r, const char *text, const char *dir
     return status;
 }
 
-static int lint_named(struct lint_request *r, const char *text, bool file)
-{
-    r->named = true;
-    int status = lint_input(r, text, file);
-    r->named = false;
-    return status;
-}
-
 static int lint_argument(struct lint_request *r, const char *text)
 {
     ocv_auto_free char *dir = NULL;
     ocv_auto_free char *tag = NULL;
-    if (image_split_layout(text, &dir, &tag))
-        return tag ? lint_named(r, text, false) : lint_layout(r, text, dir ? dir : "");
-    /* A directory may be given without "oci:"; a registry cannot have such a name. */
     ocv_auto_free char *marker = NULL;
     ocv_auto_free char *name = NULL;
-    if (asprintf(&marker, "%s/oci-layout", text) < 0)
+    bool layout = image_split_layout(text, &dir, &tag);
+    if (layout && !tag)
+        return lint_layout(r, text, dir ? dir : "");
+    /* A directory may be given without "oci:"; a registry cannot have such a name. */
+    if (layout || asprintf(&marker, "%s/oci-layout", text) < 0)
         marker = NULL;
     if (marker && access(marker, F_OK) == 0 && asprintf(&name, "oci:%s", text) < 0)
         name = NULL;
+    if (name)
+        return lint_layout(r, name, text);
     struct stat st;
     size_t len = strlen(text);
     bool file = !strcmp(text, "-") || text[0] == '/' || !strncmp(text, "./", 2) ||
                 !strncmp(text, "../", 3) || lint_is_source(text) ||
                 (len > 5 && !strcmp(text + len - 5, ".json")) ||
                 (stat(text, &st) == 0 && S_ISREG(st.st_mode));
-    return name ? lint_layout(r, name, text) : lint_named(r, text, file);
+    r->named = true;
+    int status = lint_input(r, text, file && !layout);
+    r->named = false;
+    return status;
 }
 
 /* URI of the installed rules page; false: not installed. */
