@@ -125,6 +125,16 @@ static const char *hex_of(const char *id)
     return colon ? colon + 1 : id;
 }
 
+static bool is_listed(const json_t *list, const char *id)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *own = ocv_json_text(json_array_get(list, i), "Id");
+        if (own && strcmp(hex_of(own), hex_of(id)) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Query an image that was missing in the output for many. Skips a manifest list made here without
  * its images, and an image removed since. */
 static int inspect_one(struct engine_walk *w, const char *id, struct ocv_error *err)
@@ -157,15 +167,9 @@ static int inspect_images(struct engine_walk *w, const char *const *ids, size_t 
     if (status < 0 && !some)
         return ocv_error_set(err, why.status, "%s", why.message);
     OCV_TRY(visit_list(w, list));
-    for (size_t i = 0; some && i < n; i++) {
-        bool listed = false;
-        for (size_t k = 0; k < json_array_size(list) && !listed; k++) {
-            const char *own = ocv_json_text(json_array_get(list, k), "Id");
-            listed = own && strcmp(hex_of(own), hex_of(ids[i])) == 0;
-        }
-        if (!listed)
+    for (size_t i = 0; some && i < n; i++)
+        if (!is_listed(list, ids[i]))
             OCV_TRY(inspect_one(w, ids[i], err));
-    }
     return OCV_OK;
 }
 
