@@ -110,15 +110,6 @@ static const char *path_of(const char *text)
     return strncmp(text, "unix://", 7) == 0 ? text + 7 : text;
 }
 
-static bool address_in_use(const struct sockaddr_un *address)
-{
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool yes = fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0;
-    if (fd >= 0)
-        close(fd);
-    return yes;
-}
-
 /* The socket is as powerful as the engine's own: root only. */
 static int listen_at(const char *path, int *out, struct ocv_error *err)
 {
@@ -126,12 +117,16 @@ static int listen_at(const char *path, int *out, struct ocv_error *err)
     if (snprintf(address.sun_path, sizeof(address.sun_path), "%s", path) >=
         (int)sizeof(address.sun_path))
         return ocv_error_set(err, OCV_ERR_CONFIG, "%s: too long for a unix socket", path);
-    if (address_in_use(&address))
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool used = fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+    if (fd >= 0)
+        close(fd);
+    if (used)
         return ocv_error_set(err, OCV_ERR_CONFIG, "%s: address already in use", path);
     struct stat st;
     if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
         unlink(path);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     mode_t mask = umask(0177);
     int failed = fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0;
     int why = errno;

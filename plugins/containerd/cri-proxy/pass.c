@@ -42,11 +42,6 @@ bool pass_edit(struct passing *p, const struct passing_request *request, const c
     return p->edited.len;
 }
 
-enum place_given pass_take_place(struct passing *p)
-{
-    return places_take(&p->proxy->places, p->reference->host, grpc_call_gone(p->call));
-}
-
 void pass_leave_place(struct passing *p, bool silent)
 {
     places_leave(&p->proxy->places, p->reference->host, silent && !grpc_call_cancelled(p->call));
@@ -62,7 +57,8 @@ static bool decide_image(struct passing *p, const struct decide *how,
         wire_read_auth(request->message, request->len, &auth, NULL) < 0)
         return true;
     bool decided = false, silent = false;
-    enum place_given place = pass_take_place(p);
+    enum place_given place =
+        places_take(&p->proxy->places, p->reference->host, grpc_call_gone(p->call));
     if (place == PLACE_TAKEN) {
         decided = decide_pull(how, p->text, &auth, grpc_call_gone(p->call), name, &p->known,
                               &silent, refused);

@@ -26,9 +26,8 @@ struct passing_request {
 /** Put another name into the request. False, with nothing changed, if that is impossible. */
 bool pass_edit(struct passing *p, const struct passing_request *request, const char *name);
 
-/** A place to ask the registry of `reference`, to be left if it was taken. */
-enum place_given pass_take_place(struct passing *p);
-/** `silent`: it sent nothing in time; a caller that has gone says nothing about it. */
+/** Leave the place to ask the registry of `reference`. `silent`: it sent nothing in time; a caller
+ * that has gone says nothing about it. */
 void pass_leave_place(struct passing *p, bool silent);
 
 /** True if the repository has `workload`, and the call has been examined; `*go_on` is false if it

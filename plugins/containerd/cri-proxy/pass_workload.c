@@ -27,7 +27,8 @@ static void decide_pull_of(struct passing *p, const struct workload_call *call,
         snprintf(answer->reason, sizeof(answer->reason), "ocivariant: malformed credentials");
         return;
     }
-    enum place_given place = pass_take_place(p);
+    enum place_given place =
+        places_take(&proxy->places, p->reference->host, grpc_call_gone(p->call));
     if (place == PLACE_TAKEN) {
         workload_pull(proxy->options.workload, call, &auth, answer);
         pass_leave_place(p, answer->silent);

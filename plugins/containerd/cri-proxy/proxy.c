@@ -62,30 +62,10 @@ static void on_tick(void *data)
         workload_tick(p->options.workload);
 }
 
-static int start_proxy(struct proxy *p, struct ocv_error *err)
-{
-    const struct grpc_server_options server = {.handle = pass_call,
-                                               .data = p,
-                                               .tick = on_tick,
-                                               .workers = CALLS_MAX,
-                                               .drain_ms = p->options.drain_ms,
-                                               .framed = true,
-                                               .log = log_trouble};
-    pthread_attr_t attributes;
-    OCV_TRY(grpc_server_new(&server, p->options.listen_fd, &p->server, err));
-    /* no call is handled before the server runs */
-    OCV_TRY(grpc_client_new(p->options.backend, &p->engine, err));
-    grpc_client_set_gone(p->engine, pass_gone_fd);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    p->looking = pthread_create(&p->again, &attributes, run_decisions, p) == 0;
-    pthread_attr_destroy(&attributes);
-    return p->looking ? OCV_OK : ocv_error_set(err, OCV_ERR_IO, "cannot start a thread");
-}
-
 int proxy_new(const struct proxy_options *options, struct proxy **out, struct ocv_error *err)
 {
     struct proxy *p = calloc(1, sizeof(*p));
+    pthread_attr_t attributes;
     if (!p) {
         close(options->listen_fd);
         return ocv_error_nomem(err);
@@ -94,7 +74,25 @@ int proxy_new(const struct proxy_options *options, struct proxy **out, struct oc
     places_init(&p->places);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->end, NULL);
-    int status = start_proxy(p, err);
+    const struct grpc_server_options server = {.handle = pass_call,
+                                               .data = p,
+                                               .tick = on_tick,
+                                               .workers = CALLS_MAX,
+                                               .drain_ms = options->drain_ms,
+                                               .framed = true,
+                                               .log = log_trouble};
+    int status = grpc_server_new(&server, options->listen_fd, &p->server, err);
+    if (status == OCV_OK) /* no call is handled before the server runs */
+        status = grpc_client_new(options->backend, &p->engine, err);
+    if (status == OCV_OK) {
+        grpc_client_set_gone(p->engine, pass_gone_fd);
+        pthread_attr_init(&attributes);
+        pthread_attr_setstacksize(&attributes, STACK_BYTES);
+        p->looking = pthread_create(&p->again, &attributes, run_decisions, p) == 0;
+        pthread_attr_destroy(&attributes);
+        if (!p->looking)
+            status = ocv_error_set(err, OCV_ERR_IO, "cannot start a thread");
+    }
     if (status < 0) {
         proxy_free(p);
         return status;

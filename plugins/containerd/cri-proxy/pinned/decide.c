@@ -204,28 +204,6 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
     return found && status == OCV_OK && !shadow;
 }
 
-static void choose_again(const struct decide *decide, struct ocv_profile *profile, const char *key,
-                         const char *child)
-{
-    struct pinned_choice q = {.decide = decide, .profile = profile, .secret = true};
-    struct ocv_error err = {0};
-    ocv_buffer_init(&q.body, STATE_INDEX_MAX);
-    snprintf(q.key, sizeof(q.key), "%s", key);
-    int status = state_index(decide->state, strrchr(key, '@') + 1, &q.body, &err);
-    if (status == OCV_OK)
-        status = decide_choose(&q, NULL, NULL, &err);
-    if (status == OCV_OK && q.entry && strcmp(q.entry->digest, child) != 0) {
-        status = keep_choice(&q, &err);
-        if (status == OCV_OK)
-            log_line("the node has changed: %s -> %s (%s)", key, q.entry->digest,
-                     q.entry->label ? q.entry->label : "the default");
-    }
-    if (status < 0 && status != OCV_ERR_NOT_FOUND)
-        log_line("%s stays %s: %s", key, child, err.message);
-    q.profile = NULL; /* the caller owns it */
-    question_free(&q);
-}
-
 void decide_again(const struct decide *decide, char last[OCV_DIGEST_MAX])
 {
     char digest[OCV_DIGEST_MAX] = "", key[PINNED_TEXT_MAX] = "", child[OCV_DIGEST_MAX];
@@ -234,9 +212,27 @@ void decide_again(const struct decide *decide, char last[OCV_DIGEST_MAX])
     if (decide_profile(decide, &profile, digest, &err) < 0 || strcmp(digest, last) == 0)
         return;
     snprintf(last, OCV_DIGEST_MAX, "%s", digest);
-    while (state_next_pinned(decide->state, key, child))
-        if (ocv_config_choose_text(decide->config, key) == OCV_CHOOSE_ON)
-            choose_again(decide, profile, key, child);
+    while (state_next_pinned(decide->state, key, child)) {
+        struct pinned_choice q = {.decide = decide, .profile = profile, .secret = true};
+        struct ocv_error why = {0};
+        if (ocv_config_choose_text(decide->config, key) != OCV_CHOOSE_ON)
+            continue;
+        ocv_buffer_init(&q.body, STATE_INDEX_MAX);
+        snprintf(q.key, sizeof(q.key), "%s", key);
+        int status = state_index(decide->state, strrchr(key, '@') + 1, &q.body, &why);
+        if (status == OCV_OK)
+            status = decide_choose(&q, NULL, NULL, &why);
+        if (status == OCV_OK && q.entry && strcmp(q.entry->digest, child) != 0) {
+            status = keep_choice(&q, &why);
+            if (status == OCV_OK)
+                log_line("the node has changed: %s -> %s (%s)", key, q.entry->digest,
+                         q.entry->label ? q.entry->label : "the default");
+        }
+        if (status < 0 && status != OCV_ERR_NOT_FOUND)
+            log_line("%s stays %s: %s", key, child, why.message);
+        q.profile = NULL; /* it is for all of them */
+        question_free(&q);
+    }
 }
 
 /* Registry requests for a pinned reference: fetch the index, and check that the child exists. */
@@ -333,21 +329,6 @@ static struct places_host *find(struct places_host *list, unsigned n, const char
     return other;
 }
 
-/* At most half of what the others leave, the last one included. */
-static bool take(struct places *places, const char *host)
-{
-    struct places_host *h = find(places->busy, PLACES_MAX, host);
-    bool same = strncmp(h->name, host, PLACES_HOST_MAX - 1) == 0;
-    unsigned own = same ? h->n : 0, others = places->taken - own;
-    if (places->taken == PLACES_MAX || own >= (PLACES_MAX - others + 1) / 2)
-        return false;
-    if (!same)
-        snprintf(h->name, sizeof(h->name), "%s", host);
-    h->n++;
-    places->taken++;
-    return true;
-}
-
 enum place_given places_take(struct places *places, const char *host, const volatile int *gone)
 {
     enum place_given given = PLACE_TAKEN;
@@ -359,8 +340,19 @@ enum place_given places_take(struct places *places, const char *host, const vola
         given = __atomic_load_n(gone, __ATOMIC_RELAXED) ? PLACE_CANCELLED
                 : silent                                ? PLACE_SILENT
                                                         : PLACE_TAKEN;
-        if (given != PLACE_TAKEN || take(places, host))
+        if (given != PLACE_TAKEN)
             break;
+        /* At most half of what the others leave, the last one included. */
+        struct places_host *b = find(places->busy, PLACES_MAX, host);
+        bool same = strncmp(b->name, host, PLACES_HOST_MAX - 1) == 0;
+        unsigned own = same ? b->n : 0, others = places->taken - own;
+        if (places->taken < PLACES_MAX && own < (PLACES_MAX - others + 1) / 2) {
+            if (!same)
+                snprintf(b->name, sizeof(b->name), "%s", host);
+            b->n++;
+            places->taken++;
+            break;
+        }
         const struct timespec until = ocv_clock_after(LOOK_MS);
         pthread_cond_clockwait(&places->left, &places->lock, CLOCK_MONOTONIC, &until);
     }

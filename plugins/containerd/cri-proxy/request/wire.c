@@ -12,43 +12,36 @@
 #define FIELD_AUTH 2u
 #define AUTH_TEXTS 6u
 
-/* The last field `image` of the ImageSpec at `spec`. -1: malformed. */
-static int find_inner(const uint8_t *message, const struct grpc_field *spec, struct wire_image *out,
-                      bool *found)
-{
-    struct grpc_field field;
-    size_t pos = 0;
-    int more;
-    for (unsigned n = 0; (more = grpc_field_next(message + spec->at, spec->len, &pos, &field)) == 1;
-         n++) {
-        if (n == WIRE_FIELDS_MAX)
-            return -1;
-        if (field.number != FIELD_IMAGE || field.type != GRPC_BYTES)
-            continue;
-        *out = (struct wire_image){
-            .outer = spec->start,
-            .outer_at = spec->at,
-            .outer_len = spec->len,
-            .inner = spec->at + field.start,
-            .inner_at = spec->at + field.at,
-            .inner_len = field.len,
-        };
-        *found = true;
-    }
-    return more;
-}
-
 bool wire_find_image(const uint8_t *message, size_t len, struct wire_image *out)
 {
-    struct grpc_field field;
+    struct grpc_field spec, field;
     size_t pos = 0;
     bool found = false;
     int more;
-    for (unsigned n = 0; (more = grpc_field_next(message, len, &pos, &field)) == 1; n++) {
+    for (unsigned n = 0; (more = grpc_field_next(message, len, &pos, &spec)) == 1; n++) {
         if (n == WIRE_FIELDS_MAX)
             return false;
-        if (field.number == FIELD_IMAGE && field.type == GRPC_BYTES &&
-            find_inner(message, &field, out, &found) < 0)
+        if (spec.number != FIELD_IMAGE || spec.type != GRPC_BYTES)
+            continue;
+        /* The last field `image` of the ImageSpec. */
+        size_t at = 0;
+        for (unsigned k = 0;
+             (more = grpc_field_next(message + spec.at, spec.len, &at, &field)) == 1; k++) {
+            if (k == WIRE_FIELDS_MAX)
+                return false;
+            if (field.number != FIELD_IMAGE || field.type != GRPC_BYTES)
+                continue;
+            *out = (struct wire_image){
+                .outer = spec.start,
+                .outer_at = spec.at,
+                .outer_len = spec.len,
+                .inner = spec.at + field.start,
+                .inner_at = spec.at + field.at,
+                .inner_len = field.len,
+            };
+            found = true;
+        }
+        if (more < 0)
             return false;
     }
     return more == 0 && found;

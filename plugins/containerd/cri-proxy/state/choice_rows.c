@@ -269,18 +269,6 @@ size_t state_count_pods(struct state *state)
     return (size_t)n;
 }
 
-static const struct state_pod *find_live(const char *uid, const char *seen,
-                                         const struct state_pod *live, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        bool by_uid = live[i].uid && *live[i].uid && *uid;
-        if (by_uid ? strcmp(live[i].uid, uid) == 0
-                   : live[i].seen && *live[i].seen && strcmp(live[i].seen, seen) == 0)
-            return &live[i];
-    }
-    return NULL;
-}
-
 void state_prune(struct state *state, const struct state_pod *live, size_t n, int64_t since)
 {
     struct ocv_error err = {0};
@@ -298,7 +286,13 @@ void state_prune(struct state *state, const struct state_pod *live, size_t n, in
         int64_t id = sqlite3_column_int64(row, 0);
         if (!uid || !seen)
             continue;
-        const struct state_pod *pod = find_live(uid, seen, live, n);
+        const struct state_pod *pod = NULL;
+        for (size_t i = 0; i < n && !pod; i++) {
+            bool by_uid = live[i].uid && *live[i].uid && *uid;
+            if (by_uid ? strcmp(live[i].uid, uid) == 0
+                       : live[i].seen && *live[i].seen && strcmp(live[i].seen, seen) == 0)
+                pod = &live[i];
+        }
         if (!pod && sqlite3_column_int64(row, 3) < since)
             status = state_run(
                 state, state_query(state->writer, "DELETE FROM pods WHERE id = ?1", "i", id), &err);

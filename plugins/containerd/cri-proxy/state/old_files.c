@@ -66,53 +66,35 @@ static int read_file(int fd, const char *dir, const char *name, struct ocv_buffe
     return status < 0 && status != OCV_ERR_NOMEM ? OCV_ERR_DATA : status;
 }
 
-static int read_index(int fd, const char *dir, const char *digest, struct ocv_buffer *out,
-                      struct ocv_error *err)
-{
-    char name[OCV_DIGEST_MAX + 16];
-    snprintf(name, sizeof(name), "index-%s", digest);
-    *strchr(name, ':') = '-';
-    OCV_TRY(read_file(fd, dir, name, out, err));
-    return ocv_digest_check(digest, out->data ? out->data : "", out->len, err);
-}
-
-static int take_choice(struct state *state, int fd, const char *dir, const struct state_old *old,
-                       bool proved, struct ocv_error *err)
-{
-    ocv_auto_buffer body;
-    ocv_buffer_init(&body, STATE_INDEX_MAX);
-    int kept = read_index(fd, dir, old->index, &body, err);
-    if (proved) { /* another user could have written it; only a pin says of which index it speaks */
-        ocv_auto(ocv_index) index = NULL;
-        if (old->user)
-            return ocv_error_set(err, OCV_ERR_DATA, "not a choice of a pinned index");
-        OCV_TRY(kept);
-        OCV_TRY(ocv_index_parse(body.data ? body.data : "", body.len, NULL, &index, err));
-        if (!ocv_index_find_digest(index, old->child))
-            return ocv_error_set(err, OCV_ERR_DATA, "%s is not in that index", old->child);
-    }
-    OCV_TRY(old->user ? state_put_old_choice(state, old, err)
-                      : state_put_old_pinned(state, old, err));
-    return kept == OCV_OK ? state_put_index(state, old->index, body.data, body.len, err) : OCV_OK;
-}
-
 static int take_file(struct state *state, int fd, const char *dir, const char *name, bool proved,
                      struct ocv_error *err)
 {
     struct state_old old;
+    char index_name[OCV_DIGEST_MAX + 16];
     ocv_auto_buffer text;
+    ocv_auto_buffer body;
     ocv_buffer_init(&text, FILE_MAX);
+    ocv_buffer_init(&body, STATE_INDEX_MAX);
     OCV_TRY(read_file(fd, dir, name, &text, err));
     OCV_TRY(state_old_parse(text.data ? text.data : "", text.len, &old, err));
-    int status = take_choice(state, fd, dir, &old, proved, err);
-    json_decref(old.owner);
-    return status;
-}
-
-static bool is_old_name(const char *name)
-{
-    size_t n = strlen(name);
-    return strncmp(name, "index-", 6) == 0 || (n > 5 && strcmp(name + n - 5, ".json") == 0);
+    ocv_auto_json *owner = old.owner;
+    snprintf(index_name, sizeof(index_name), "index-%s", old.index);
+    *strchr(index_name, ':') = '-';
+    int kept = read_file(fd, dir, index_name, &body, err);
+    if (kept == OCV_OK)
+        kept = ocv_digest_check(old.index, body.data ? body.data : "", body.len, err);
+    if (proved) { /* another user could have written it; only a pin says of which index it speaks */
+        ocv_auto(ocv_index) index = NULL;
+        if (old.user)
+            return ocv_error_set(err, OCV_ERR_DATA, "not a choice of a pinned index");
+        OCV_TRY(kept);
+        OCV_TRY(ocv_index_parse(body.data ? body.data : "", body.len, NULL, &index, err));
+        if (!ocv_index_find_digest(index, old.child))
+            return ocv_error_set(err, OCV_ERR_DATA, "%s is not in that index", old.child);
+    }
+    OCV_TRY(old.user ? state_put_old_choice(state, &old, err)
+                     : state_put_old_pinned(state, &old, err));
+    return kept == OCV_OK ? state_put_index(state, old.index, body.data, body.len, err) : OCV_OK;
 }
 
 void state_take_over(struct state *state, const char *dir, bool proved)
@@ -149,9 +131,12 @@ void state_take_over(struct state *state, const char *dir, bool proved)
         log_line("%s: nothing is taken over: %s", dir, err.message);
     bool stored = status == OCV_OK && !state->in_memory;
     rewinddir(list);
-    for (const struct dirent *d; stored && (d = readdir(list));)
-        if (is_old_name(d->d_name))
+    for (const struct dirent *d; stored && (d = readdir(list));) {
+        size_t len = strlen(d->d_name);
+        if (strncmp(d->d_name, "index-", 6) == 0 ||
+            (len > 5 && strcmp(d->d_name + len - 5, ".json") == 0))
             (void)unlinkat(fd, d->d_name, 0);
+    }
     closedir(list);
     if (strcmp(dir, state->dir) != 0)
         (void)rmdir(dir); /* fails if it is not empty */

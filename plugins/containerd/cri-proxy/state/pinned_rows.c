@@ -114,7 +114,12 @@ static bool was_seen(struct state *state, const char *key, const char *child)
     return same;
 }
 
-static void set_seen(struct state *state, const char *key, const char *child)
+bool state_checked(struct state *state, const char *key, const char *child)
+{
+    return *child && was_seen(state, key, child);
+}
+
+void state_set_checked(struct state *state, const char *key, const char *child)
 {
     pthread_mutex_lock(&state->seeing);
     struct state_seen *seen = find_seen(state, key);
@@ -127,16 +132,6 @@ static void set_seen(struct state *state, const char *key, const char *child)
     if (seen)
         snprintf(seen->child, sizeof(seen->child), "%s", child);
     pthread_mutex_unlock(&state->seeing);
-}
-
-bool state_checked(struct state *state, const char *key, const char *child)
-{
-    return *child && was_seen(state, key, child);
-}
-
-void state_set_checked(struct state *state, const char *key, const char *child)
-{
-    set_seen(state, key, child);
 }
 
 void state_set_unchecked(struct state *state, const char *key)
@@ -155,5 +150,5 @@ bool state_is_plain(struct state *state, const char *key)
 
 void state_add_plain(struct state *state, const char *key)
 {
-    set_seen(state, key, "");
+    state_set_checked(state, key, "");
 }

@@ -74,25 +74,21 @@ static bool has_label(const struct ocv_index *index, size_t n, const char *label
     return false;
 }
 
-/* "label", and its value as it was read. */
-static const char *wishes_text(const struct workload_wishes *wishes, char *value, size_t size)
-{
-    static const char *const order[] = {"label", "require", "devices", "disable"};
-    for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
-        size_t n = strlen(order[i]);
-        for (const char *line = wishes->text; *line; line += strcspn(line, "\n") + 1)
-            if (strncmp(line, order[i], n) == 0 && line[n] == '=') {
-                snprintf(value, size, "%.*s", (int)strcspn(line + n + 1, "\n"), line + n + 1);
-                return order[i];
-            }
-    }
-    return NULL;
-}
-
 static int refuse_pull(const struct choose_question *q, const char *why, struct ocv_error *err)
 {
+    static const char *const order[] = {"label", "require", "devices", "disable"};
     char value[120] = "", labels[LABELS_MAX] = "";
-    const char *name = wishes_text(q->wishes, value, sizeof(value));
+    const char *name = NULL;
+    /* The annotation to name, and its value as it was read. */
+    for (size_t i = 0; !name && i < sizeof(order) / sizeof(*order); i++) {
+        size_t n = strlen(order[i]);
+        for (const char *line = q->wishes->text; !name && *line; line += strcspn(line, "\n") + 1)
+            if (strncmp(line, order[i], n) == 0 && line[n] == '=') {
+                snprintf(value, sizeof(value), "%.*s", (int)strcspn(line + n + 1, "\n"),
+                         line + n + 1);
+                name = order[i];
+            }
+    }
     /* "a, b, null": each label once, in the index's order. */
     size_t at = 0;
     for (size_t i = 0; i < ocv_index_count(q->index); i++) {

@@ -25,27 +25,25 @@ struct counts {
 };
 
 /* Call with the lock held. */
-static bool write_file(const struct counts *c)
+static void show_counts(const struct counts *c)
 {
     char temporary[4096];
-    if (snprintf(temporary, sizeof(temporary), "%s.tmp", c->file) >= (int)sizeof(temporary))
-        return false;
-    (void)unlink(temporary); /* left by a killed writer, or a link planted by others */
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (!c->file)
+        return;
+    bool ok = snprintf(temporary, sizeof(temporary), "%s.tmp", c->file) < (int)sizeof(temporary);
+    if (ok)
+        (void)unlink(temporary); /* left by a killed writer, or a link planted by others */
+    int fd = ok ? open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644) : -1;
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-    bool ok = file && fputs("# TYPE " NAME " counter\n", file) >= 0;
+    ok = file && fputs("# TYPE " NAME " counter\n", file) >= 0;
     for (size_t i = 0; i < COUNT_BUILDS && ok; i++)
         ok = fprintf(file, NAME "{build=\"%s\"} %llu\n", words[i], c->numbers[i]) > 0;
     ok = ok && fprintf(file, "# TYPE " UNKNOWN " counter\n" UNKNOWN " %llu\n",
                        c->numbers[COUNT_UNKNOWN]) > 0;
     if (!file && fd >= 0)
         close(fd);
-    return file && fclose(file) == 0 && ok && rename(temporary, c->file) == 0;
-}
-
-static void show_counts(const struct counts *c)
-{
-    if (c->file && !write_file(c))
+    ok = file && fclose(file) == 0 && ok && rename(temporary, c->file) == 0;
+    if (!ok)
         log_debug("%s: the metrics cannot be written", c->file);
 }
 

@@ -2,54 +2,36 @@
 /* A pod's devices: kubelet is asked once per pod. */
 #include "plugins/containerd/cri-proxy/workload/workload_internal.h"
 
+#include "lib/base/cleanup.h"
 #include "plugins/containerd/cri-proxy/request/pinned.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool recall_devices(struct workload *w, const char *uid, char out[STATE_DEVICES_MAX])
+/* As kubelet reports them, which is remembered; empty if the pod has none. */
+static int ask_kubelet(const struct work *work, char out[STATE_DEVICES_MAX], struct ocv_error *err)
 {
-    bool found = false;
-    pthread_mutex_lock(&w->lock);
-    for (size_t i = 0; i < POD_DEVICES_MAX && !found; i++)
-        if (w->given[i].devices && strcmp(w->given[i].uid, uid) == 0) {
-            snprintf(out, STATE_DEVICES_MAX, "%s", w->given[i].devices);
-            found = true;
-        }
-    pthread_mutex_unlock(&w->lock);
-    return found;
-}
-
-static void remember_devices(struct workload *w, const char *uid, const char *devices)
-{
-    char *copy = strdup(devices);
+    struct workload *w = work->workload;
+    ocv_auto_free struct ocv_given_devices *devices = malloc(sizeof(*devices));
+    ocv_auto(ocv_profile) profile = NULL;
+    char digest[OCV_DIGEST_MAX];
+    if (!devices)
+        return ocv_error_nomem(err);
+    OCV_TRY(pod_resources_ask(w->kubelet, &work->pod, devices, err));
+    OCV_TRY(decide_profile(work->call->decide, &profile, digest, err));
+    OCV_TRY(ocv_given_find(devices, profile, out, STATE_DEVICES_MAX, err));
+    char *copy = strdup(out);
     if (!copy)
-        return;
+        return OCV_OK;
     pthread_mutex_lock(&w->lock);
     struct pod_devices *given = &w->given[w->next_given];
     w->next_given = (w->next_given + 1) % POD_DEVICES_MAX;
     free(given->devices);
     given->devices = copy;
-    snprintf(given->uid, sizeof(given->uid), "%s", uid);
+    snprintf(given->uid, sizeof(given->uid), "%s", work->pod.uid);
     pthread_mutex_unlock(&w->lock);
-}
-
-/* As kubelet reports them; empty if the pod has none. */
-static int ask_kubelet(const struct work *work, char out[STATE_DEVICES_MAX], struct ocv_error *err)
-{
-    struct ocv_given_devices *given = malloc(sizeof(*given));
-    ocv_auto(ocv_profile) profile = NULL;
-    char digest[OCV_DIGEST_MAX];
-    if (!given)
-        return ocv_error_nomem(err);
-    int status = pod_resources_ask(work->workload->kubelet, &work->pod, given, err);
-    if (status == OCV_OK)
-        status = decide_profile(work->call->decide, &profile, digest, err);
-    if (status == OCV_OK)
-        status = ocv_given_find(given, profile, out, STATE_DEVICES_MAX, err);
-    free(given);
-    return status;
+    return OCV_OK;
 }
 
 /* Kubelet does not know: apply the administrator's setting. */
@@ -80,11 +62,16 @@ bool work_find_devices(struct work *work, struct workload_answer *answer)
         return true; /* a call without a pod, from crictl */
     if (!*work->pod.name)
         return devices_unknown(work, "its name is not known", answer);
-    if (!recall_devices(w, work->pod.uid, work->devices)) {
-        if (ask_kubelet(work, work->devices, &err) < 0)
-            return devices_unknown(work, err.message, answer);
-        remember_devices(w, work->pod.uid, work->devices);
-    }
+    bool found = false;
+    pthread_mutex_lock(&w->lock);
+    for (size_t i = 0; i < POD_DEVICES_MAX && !found; i++)
+        if (w->given[i].devices && strcmp(w->given[i].uid, work->pod.uid) == 0) {
+            snprintf(work->devices, sizeof(work->devices), "%s", w->given[i].devices);
+            found = true;
+        }
+    pthread_mutex_unlock(&w->lock);
+    if (!found && ask_kubelet(work, work->devices, &err) < 0)
+        return devices_unknown(work, err.message, answer);
     if (!*work->devices) {
         const char *instead = ocv_config_get(work->call->config, "no_device");
         snprintf(work->devices, sizeof(work->devices), "%s",

@@ -150,26 +150,15 @@ static bool read_annotation(const uint8_t *bytes, size_t len, struct pod *out)
     return more == 0;
 }
 
-static bool read_sandbox(const uint8_t *bytes, size_t len, struct pod *out)
-{
-    struct grpc_field field;
-    size_t pos = 0;
-    int more;
-    while ((more = grpc_field_next(bytes, len, &pos, &field)) == 1)
-        if (field.type == GRPC_BYTES &&
-            ((field.number == 2 && !read_metadata(bytes + field.at, field.len, out)) ||
-             (field.number == 6 && !read_annotation(bytes + field.at, field.len, out))))
-            return false;
-    return more == 0;
-}
-
 int pods_parse(const uint8_t *message, size_t len, struct pods_list *out, struct ocv_error *err)
 {
-    struct grpc_field field;
+    struct grpc_field item, field;
     size_t pos = 0;
     int more;
-    while ((more = grpc_field_next(message, len, &pos, &field)) == 1) {
-        if (field.type != GRPC_BYTES || field.number != 1)
+    while ((more = grpc_field_next(message, len, &pos, &item)) == 1) {
+        const uint8_t *sandbox = message + item.at;
+        size_t at = 0;
+        if (item.type != GRPC_BYTES || item.number != 1)
             continue;
         if (out->n == SANDBOXES_MAX)
             return ocv_error_set(err, OCV_ERR_DATA, "more than %u sandboxes", SANDBOXES_MAX);
@@ -181,7 +170,13 @@ int pods_parse(const uint8_t *message, size_t len, struct pods_list *out, struct
         }
         struct pod *pod = &out->list[out->n];
         *pod = (struct pod){0};
-        if (!read_sandbox(message + field.at, field.len, pod))
+        bool sound = true;
+        while (sound && (more = grpc_field_next(sandbox, item.len, &at, &field)) == 1)
+            if (field.type == GRPC_BYTES && field.number == 2)
+                sound = read_metadata(sandbox + field.at, field.len, pod);
+            else if (field.type == GRPC_BYTES && field.number == 6)
+                sound = read_annotation(sandbox + field.at, field.len, pod);
+        if (more != 0)
             break;
         out->n += *pod->uid != '\0';
     }

@@ -26,38 +26,15 @@ struct workload_pull {
 };
 
 /* The entry, and the user that it and all other possible entries run as. */
-static int choose_for_pod(struct workload_pull *p, struct ocv_error *err)
+static int choose_for_pod(struct workload_pull *p, struct wire_auth *auth, struct ocv_error *err)
 {
     struct work *work = p->work;
     const struct workload_call *call = work->call;
+    const struct ocv_reference *reference = call->reference;
     const struct ocv_entry *all[USERS_ENTRIES_MAX];
+    enum ocv_document_kind kind = OCV_DOCUMENT_INDEX;
     char digest[OCV_DIGEST_MAX];
     size_t n = 0;
-    OCV_TRY(decide_profile(call->decide, &p->profile, digest, err));
-    const struct choose_question question = {.name = call->text,
-                                             .config = call->config,
-                                             .tag = call->reference->tag,
-                                             .wishes = &work->wishes,
-                                             .devices = work->devices,
-                                             .index = p->index,
-                                             .profile = p->profile};
-    OCV_TRY(choose_entry(&question, &p->entry, err));
-    OCV_TRY(choose_possible(p->index, p->profile, all, USERS_ENTRIES_MAX, &n, err));
-    OCV_TRY(users_same(work->workload->users, p->registry, call->reference, call->text, all, n,
-                       p->value.user, err));
-    /* from an index without variants the engine chooses by platform, as without us */
-    bool variants = ocv_index_has_variants(p->index);
-    snprintf(p->value.child, sizeof(p->value.child), "%s",
-             variants ? p->entry->digest : p->found.digest);
-    snprintf(p->value.index, sizeof(p->value.index), "%s", p->found.digest);
-    return OCV_OK;
-}
-
-static int ask_registry(struct workload_pull *p, struct wire_auth *auth, struct ocv_error *err)
-{
-    const struct workload_call *call = p->work->call;
-    const struct ocv_reference *reference = call->reference;
-    enum ocv_document_kind kind = OCV_DOCUMENT_INDEX;
     OCV_TRY(pinned_credentials(auth, reference->host, err));
     p->secret = auth->username || auth->identity_token || auth->registry_token;
     OCV_TRY(decide_open_registry(call->decide->config, auth, call->interrupted, &p->registry, err));
@@ -68,7 +45,25 @@ static int ask_registry(struct workload_pull *p, struct wire_auth *auth, struct 
                 : ocv_index_of_manifest(&p->found, &p->index, err));
     if (kind == OCV_DOCUMENT_INDEX)
         OCV_TRY(decide_walk(p->registry, reference, &p->index, err));
-    return choose_for_pod(p, err);
+
+    OCV_TRY(decide_profile(call->decide, &p->profile, digest, err));
+    const struct choose_question question = {.name = call->text,
+                                             .config = call->config,
+                                             .tag = reference->tag,
+                                             .wishes = &work->wishes,
+                                             .devices = work->devices,
+                                             .index = p->index,
+                                             .profile = p->profile};
+    OCV_TRY(choose_entry(&question, &p->entry, err));
+    OCV_TRY(choose_possible(p->index, p->profile, all, USERS_ENTRIES_MAX, &n, err));
+    OCV_TRY(users_same(work->workload->users, p->registry, reference, call->text, all, n,
+                       p->value.user, err));
+    /* from an index without variants the engine chooses by platform, as without us */
+    bool variants = ocv_index_has_variants(p->index);
+    snprintf(p->value.child, sizeof(p->value.child), "%s",
+             variants ? p->entry->digest : p->found.digest);
+    snprintf(p->value.index, sizeof(p->value.index), "%s", p->found.digest);
+    return OCV_OK;
 }
 
 static int keep_choice(struct workload_pull *p, struct ocv_error *err)
@@ -120,7 +115,7 @@ static void pull_anew(struct work *work, struct wire_auth *auth, struct workload
     struct ocv_error err = {0};
     struct workload_pull p = {.work = work};
     ocv_buffer_init(&p.body, OCV_MANIFEST_MAX);
-    int status = ask_registry(&p, auth, &err);
+    int status = choose_for_pod(&p, auth, &err);
     if (status == OCV_OK)
         status = keep_choice(&p, &err);
     if (status == OCV_OK) {
@@ -140,30 +135,12 @@ static void pull_anew(struct work *work, struct wire_auth *auth, struct workload
     ocv_buffer_free(&p.body);
 }
 
-/* The first time for this key. It takes the place of the oldest one. */
-static bool first_warning(struct workload *w, const char *key)
-{
-    bool first = true;
-    char *copy = strdup(key);
-    pthread_mutex_lock(&w->lock);
-    for (size_t i = 0; i < WARNED_MAX && first; i++)
-        first = !w->warned[i] || strcmp(w->warned[i], key) != 0;
-    if (first && copy) {
-        char *oldest = w->warned[w->next_warned];
-        w->warned[w->next_warned] = copy;
-        w->next_warned = (w->next_warned + 1) % WARNED_MAX;
-        copy = oldest;
-    }
-    pthread_mutex_unlock(&w->lock);
-    free(copy);
-    return first;
-}
-
 /* A misspelt annotation asks for nothing, and whoever wrote it waits for another build. Once for
  * each pod, since kubelet pulls again and again. */
 static void warn_unknown(const struct work *work)
 {
     static const char own[] = WORKLOAD_PREFIX;
+    struct workload *w = work->workload;
     const struct request_text *unknown = &work->request.unknown;
     char name[81], key[STATE_POD_MAX + sizeof(name) + 1], question[OCV_NEAREST_QUESTION_MAX];
     size_t at = sizeof(own) - 1;
@@ -172,9 +149,22 @@ static void warn_unknown(const struct work *work)
     snprintf(name, sizeof(name), "%.*s", (int)(unknown->len - at < 80 ? unknown->len - at : 80),
              unknown->at + at);
     snprintf(key, sizeof(key), "%s\n%s", work->pod.uid, name);
-    if (!first_warning(work->workload, key))
+    bool first = true;
+    char *copy = strdup(key);
+    pthread_mutex_lock(&w->lock);
+    for (size_t i = 0; i < WARNED_MAX && first; i++)
+        first = !w->warned[i] || strcmp(w->warned[i], key) != 0;
+    if (first && copy) { /* in the place of the oldest one */
+        char *oldest = w->warned[w->next_warned];
+        w->warned[w->next_warned] = copy;
+        w->next_warned = (w->next_warned + 1) % WARNED_MAX;
+        copy = oldest;
+    }
+    pthread_mutex_unlock(&w->lock);
+    free(copy);
+    if (!first)
         return;
-    counts_add(work->workload->counts, COUNT_UNKNOWN);
+    counts_add(w->counts, COUNT_UNKNOWN);
     log_line(
         "warning: pod %s/%s: there is no annotation " WORKLOAD_PREFIX "%s, it is ignored%s",
         work->pod.name_space, work->pod.name, name,

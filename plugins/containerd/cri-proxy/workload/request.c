@@ -42,17 +42,30 @@ static bool is_text(struct request_text text, const char *prefix, const char *na
            memcmp(text.at + n, name, m) == 0;
 }
 
-static void keep_annotation(struct workload_request *out, struct request_text key,
-                            struct request_text value)
+static bool visit_spec(struct workload_request *out, const uint8_t *bytes,
+                       const struct grpc_field *field)
 {
-    size_t own = sizeof(WORKLOAD_PREFIX) - 1;
+    struct request_text pair[2] = {{"", 0}, {"", 0}};
+    struct grpc_field part;
+    size_t pos = 0, own = sizeof(WORKLOAD_PREFIX) - 1, wish = 0;
+    int more;
+    if (field->number != FIELD_ANNOTATIONS)
+        return true;
+    /* One pair of the map. */
+    bytes += field->at;
+    for (unsigned n = 0; (more = grpc_field_next(bytes, field->len, &pos, &part)) == 1; n++) {
+        if (n == WIRE_FIELDS_MAX)
+            return false;
+        if (part.type == GRPC_BYTES && (part.number == 1 || part.number == 2))
+            pair[part.number - 1] = text_of(bytes, &part);
+    }
+    const struct request_text key = pair[0], value = pair[1];
     out->annotated = true;
-    for (size_t i = 0; i < WORKLOAD_WISHES; i++)
-        if (is_text(key, WORKLOAD_PREFIX, workload_wish_names[i])) {
-            out->wishes[i] = value;
-            return;
-        }
-    if (key.len > own && memcmp(key.at, WORKLOAD_PREFIX, own) == 0 && !out->unknown.at)
+    while (wish < WORKLOAD_WISHES && !is_text(key, WORKLOAD_PREFIX, workload_wish_names[wish]))
+        wish++;
+    if (wish < WORKLOAD_WISHES)
+        out->wishes[wish] = value;
+    else if (key.len > own && memcmp(key.at, WORKLOAD_PREFIX, own) == 0 && !out->unknown.at)
         out->unknown = key;
     else if (is_text(key, CONFIG, "seen"))
         out->seen = value;
@@ -60,29 +73,7 @@ static void keep_annotation(struct workload_request *out, struct request_text ke
         out->hash = value;
     else if (is_text(key, CONFIG, "source"))
         out->source = value;
-}
-
-/* One pair of the map. */
-static bool read_pair(struct workload_request *out, const uint8_t *bytes, size_t len)
-{
-    struct request_text pair[2] = {{"", 0}, {"", 0}};
-    struct grpc_field field;
-    size_t pos = 0;
-    int more;
-    for (unsigned n = 0; (more = grpc_field_next(bytes, len, &pos, &field)) == 1; n++) {
-        if (n == WIRE_FIELDS_MAX)
-            return false;
-        if (field.type == GRPC_BYTES && (field.number == 1 || field.number == 2))
-            pair[field.number - 1] = text_of(bytes, &field);
-    }
-    keep_annotation(out, pair[0], pair[1]);
     return more == 0;
-}
-
-static bool visit_spec(struct workload_request *out, const uint8_t *bytes,
-                       const struct grpc_field *field)
-{
-    return field->number != FIELD_ANNOTATIONS || read_pair(out, bytes + field->at, field->len);
 }
 
 static bool visit_metadata(struct workload_request *out, const uint8_t *bytes,

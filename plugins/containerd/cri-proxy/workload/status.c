@@ -34,32 +34,25 @@ static bool find_child(const struct work *work, struct state_value *out)
     return false;
 }
 
-/* Find the pod's row by its devices. */
-static void find_pod(struct work *work)
-{
-    struct pods_list live;
-    struct ocv_error err = {0};
-    struct pods *pods = work->workload->pods;
-    if (*work->pod.name || pods_find(pods, work->pod.seen, &work->pod))
-        return;
-    if (pods_ask(pods, work->workload->engine, &live, &err) < 0)
-        log_line("%s", err.message);
-    pods_list_free(&live);
-    pods_find(pods, work->pod.seen, &work->pod);
-}
-
 static void status_of_pod(struct work *work, struct workload_answer *answer)
 {
     struct state_value value;
+    struct workload *w = work->workload;
     bool by_devices =
         work->call->mode == OCV_WORKLOAD_DEVICES && work->wishes.devices == WISHES_UNSAID;
     bool found = find_own(work, &value);
     if (!found && by_devices) {
-        find_pod(work);
+        if (!*work->pod.name && !pods_find(w->pods, work->pod.seen, &work->pod)) {
+            struct pods_list live;
+            struct ocv_error err = {0};
+            if (pods_ask(w->pods, w->engine, &live, &err) < 0)
+                log_line("%s", err.message);
+            pods_list_free(&live);
+            pods_find(w->pods, work->pod.seen, &work->pod);
+        }
         found = find_own(work, &value);
         if (!found && !*work->pod.name) { /* after a restart of kubelet */
-            found =
-                state_find_only(work->workload->state, work->call->text, work->wishes.text, &value);
+            found = state_find_only(w->state, work->call->text, work->wishes.text, &value);
         } else if (!found && !work_find_devices(work, answer)) {
             return;
         }

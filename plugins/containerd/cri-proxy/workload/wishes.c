@@ -10,28 +10,24 @@
 
 #define ANNOTATION "annotation dev.ocivariant/"
 
-static int take_devices(struct workload_wishes *out, const char *text, struct ocv_error *err)
-{
-    if (strcmp(text, "node") == 0)
-        out->devices = WISHES_NODE;
-    else if (strcmp(text, "cpu") == 0)
-        out->devices = WISHES_CPU;
-    else if (!strchr(text, '=') ||
-             ocv_config_set(out->config, ANNOTATION "devices", "devices", text, false, err) < 0)
-        return ocv_error_set(
-            err, OCV_ERR_INVALID,
-            ANNOTATION "devices: \"%.80s\" is not node, cpu or NS=ID[,ID][;NS=ID...]", text);
-    else
-        out->devices = WISHES_NAMED;
-    return OCV_OK;
-}
-
 static int take_wish(struct workload_wishes *out, enum workload_wish wish, const char *text,
                      struct ocv_error *err)
 {
     char source[64];
-    if (wish == WORKLOAD_DEVICES)
-        return take_devices(out, text, err);
+    if (wish == WORKLOAD_DEVICES) {
+        if (strcmp(text, "node") == 0)
+            out->devices = WISHES_NODE;
+        else if (strcmp(text, "cpu") == 0)
+            out->devices = WISHES_CPU;
+        else if (!strchr(text, '=') ||
+                 ocv_config_set(out->config, ANNOTATION "devices", "devices", text, false, err) < 0)
+            return ocv_error_set(
+                err, OCV_ERR_INVALID,
+                ANNOTATION "devices: \"%.80s\" is not node, cpu or NS=ID[,ID][;NS=ID...]", text);
+        else
+            out->devices = WISHES_NAMED;
+        return OCV_OK;
+    }
     if (wish == WORKLOAD_LABEL) {
         if (strlen(text) >= sizeof(out->label) || !ocv_label_readable(text, strlen(text)))
             return ocv_error_set(
@@ -80,38 +76,31 @@ static int compare_devices(const void *a, const void *b)
                   ((const struct ocv_device_setting *)b)->ns);
 }
 
-/* "devices=NS=ID,ID;NS=...\n" */
-static int append_devices(struct ocv_buffer *out, const struct workload_wishes *w,
-                          struct ocv_error *err)
-{
-    struct ocv_config *c = w->config;
-    if (w->devices == WISHES_UNSAID)
-        return OCV_OK;
-    if (w->devices != WISHES_NAMED)
-        return ocv_buffer_printf(out, err, "devices=%s\n",
-                                 w->devices == WISHES_NODE ? "node" : "cpu");
-    qsort(c->devices, c->n_devices, sizeof(*c->devices), compare_devices);
-    int status = OCV_OK;
-    for (size_t i = 0; i < c->n_devices && status == OCV_OK; i++) {
-        const struct ocv_strings *ids = &c->devices[i].ids;
-        status = ocv_buffer_printf(out, err, "%s%s=", i ? ";" : "devices=", c->devices[i].ns);
-        if (ids->count)
-            qsort(ids->list, ids->count, sizeof(*ids->list), compare_texts);
-        for (size_t k = 0; k < ids->count && status == OCV_OK; k++)
-            status = ocv_buffer_printf(out, err, "%s%s", k ? "," : "", ids->list[k]);
-    }
-    return status < 0 ? status : ocv_buffer_append(out, "\n", 1, err);
-}
-
 static int write_text(struct workload_wishes *w, struct ocv_error *err)
 {
+    struct ocv_config *c = w->config;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, WISHES_TEXT_MAX);
-    OCV_TRY(append_devices(&text, w, err));
-    OCV_TRY(append_list(&text, "disable=", &w->config->disable, err));
+    /* "devices=NS=ID,ID;NS=...\n" */
+    if (w->devices == WISHES_NODE || w->devices == WISHES_CPU)
+        OCV_TRY(ocv_buffer_printf(&text, err, "devices=%s\n",
+                                  w->devices == WISHES_NODE ? "node" : "cpu"));
+    if (w->devices == WISHES_NAMED) {
+        qsort(c->devices, c->n_devices, sizeof(*c->devices), compare_devices);
+        for (size_t i = 0; i < c->n_devices; i++) {
+            const struct ocv_strings *ids = &c->devices[i].ids;
+            OCV_TRY(ocv_buffer_printf(&text, err, "%s%s=", i ? ";" : "devices=", c->devices[i].ns));
+            if (ids->count)
+                qsort(ids->list, ids->count, sizeof(*ids->list), compare_texts);
+            for (size_t k = 0; k < ids->count; k++)
+                OCV_TRY(ocv_buffer_printf(&text, err, "%s%s", k ? "," : "", ids->list[k]));
+        }
+        OCV_TRY(ocv_buffer_append(&text, "\n", 1, err));
+    }
+    OCV_TRY(append_list(&text, "disable=", &c->disable, err));
     if (*w->label)
         OCV_TRY(ocv_buffer_printf(&text, err, "label=%s\n", w->label));
-    OCV_TRY(append_list(&text, "require=", &w->config->require, err));
+    OCV_TRY(append_list(&text, "require=", &c->require, err));
     w->text = strdup(text.data ? text.data : "");
     return w->text ? OCV_OK : ocv_error_nomem(err);
 }
@@ -126,14 +115,6 @@ static bool is_honoured(const struct ocv_config *config, enum workload_wish wish
     return n == 0;
 }
 
-/* In the canonical form each line is one wish, so control characters are refused. */
-static bool has_control(const char *text)
-{
-    while (*text && (unsigned char)*text >= ' ' && *text != 0x7f)
-        text++;
-    return *text;
-}
-
 int workload_wishes_read(const struct workload_request *request, const struct ocv_config *config,
                          struct workload_wishes *out, struct ocv_error *err)
 {
@@ -144,40 +125,42 @@ int workload_wishes_read(const struct workload_request *request, const struct oc
         struct request_text text = request->wishes[i];
         if (!text.at || !text.len || !is_honoured(config, (enum workload_wish)i))
             continue;
-        if (request_copy(text, value, sizeof(value)) && !has_control(value))
-            OCV_TRY(take_wish(out, (enum workload_wish)i, value, err));
-        else
+        /* In the canonical form each line is one wish, so control characters are refused. */
+        bool sound = request_copy(text, value, sizeof(value));
+        for (const char *c = value; sound && *c; c++)
+            sound = (unsigned char)*c >= ' ' && *c != 0x7f;
+        if (!sound)
             return ocv_error_set(
                 err, OCV_ERR_INVALID,
                 ANNOTATION "%s: \"%.*s...\" has control characters, or %u bytes or more",
                 workload_wish_names[i], (int)(text.len < 40 ? text.len : 40), text.at, WISH_MAX);
+        OCV_TRY(take_wish(out, (enum workload_wish)i, value, err));
     }
     return write_text(out, err);
-}
-
-static int parse_line(struct workload_wishes *out, char *line, struct ocv_error *err)
-{
-    char *value = strchr(line, '=');
-    if (!value)
-        return ocv_error_set(err, OCV_ERR_DATA, "no value in \"%.60s\"", line);
-    *value++ = '\0';
-    for (size_t i = 0; i < WORKLOAD_WISHES; i++)
-        if (strcmp(line, workload_wish_names[i]) == 0)
-            return take_wish(out, (enum workload_wish)i, value, err);
-    return ocv_error_set(err, OCV_ERR_DATA, "no such annotation: \"%.60s\"", line);
 }
 
 int workload_wishes_parse(const char *text, struct workload_wishes *out, struct ocv_error *err)
 {
     *out = (struct workload_wishes){0};
     OCV_TRY(ocv_config_new(&out->config, err));
-    char *copy = strdup(text), *rest = copy, *line;
-    int status = copy ? OCV_OK : ocv_error_nomem(err);
-    while (status == OCV_OK && (line = strsep(&rest, "\n")))
-        if (*line)
-            status = parse_line(out, line, err);
-    free(copy);
-    return status < 0 ? status : write_text(out, err);
+    ocv_auto_free char *copy = strdup(text);
+    if (!copy)
+        return ocv_error_nomem(err);
+    for (char *rest = copy, *line; (line = strsep(&rest, "\n"));) {
+        char *value = strchr(line, '=');
+        size_t wish = 0;
+        if (!*line)
+            continue;
+        if (!value)
+            return ocv_error_set(err, OCV_ERR_DATA, "no value in \"%.60s\"", line);
+        *value++ = '\0';
+        while (wish < WORKLOAD_WISHES && strcmp(line, workload_wish_names[wish]) != 0)
+            wish++;
+        if (wish == WORKLOAD_WISHES)
+            return ocv_error_set(err, OCV_ERR_DATA, "no such annotation: \"%.60s\"", line);
+        OCV_TRY(take_wish(out, (enum workload_wish)wish, value, err));
+    }
+    return write_text(out, err);
 }
 
 void workload_wishes_free(struct workload_wishes *wishes)
