@@ -85,26 +85,6 @@ static void forget_answers(struct snap_fit *f)
     }
 }
 
-static void read_policy_again(struct snap_fit *f)
-{
-    struct verdict_policy policy;
-    struct ocv_error err = {0};
-    if (!__atomic_exchange_n(&f->reload, 0, __ATOMIC_ACQ_REL))
-        return;
-    if (verdict_policy_read(f->config_file, &policy, &err) < 0) {
-        snap_fit_log(f, "keeping the old configuration", err.message);
-        return;
-    }
-    pthread_rwlock_wrlock(&f->policy_lock);
-    struct verdict_policy old = f->policy;
-    f->policy = policy;
-    pthread_rwlock_unlock(&f->policy_lock);
-    pthread_mutex_lock(&f->lock);
-    forget_answers(f);
-    pthread_mutex_unlock(&f->lock);
-    verdict_policy_free(&old);
-}
-
 #define RECORDS_MAX 16u /* different meanings of one label that are considered */
 
 /* A search in this node's records by vpull and variantd, and its result: when containerd's own
@@ -116,22 +96,16 @@ struct record_search {
     bool full; /* there are more than RECORDS_MAX */
 };
 
-static bool is_known(const struct record_search *set, const struct ocv_record *record)
-{
-    for (size_t i = 0; i < set->n; i++)
-        if (strcmp(set->records[i].properties, record->properties) == 0 &&
-            strcmp(set->records[i].statics ? set->records[i].statics : "",
-                   record->statics ? record->statics : "") == 0)
-            return true;
-    return false;
-}
-
 static int take_record(void *data, const struct ocv_record *record)
 {
     struct record_search *set = data;
-    if (!record->label || strcmp(record->label, set->label) != 0 || !record->properties ||
-        is_known(set, record))
+    if (!record->label || strcmp(record->label, set->label) != 0 || !record->properties)
         return OCV_OK;
+    for (size_t i = 0; i < set->n; i++) /* it is known */
+        if (strcmp(set->records[i].properties, record->properties) == 0 &&
+            strcmp(set->records[i].statics ? set->records[i].statics : "",
+                   record->statics ? record->statics : "") == 0)
+            return OCV_OK;
     if (set->n == RECORDS_MAX) {
         set->full = true;
         return 1;
@@ -259,7 +233,21 @@ enum grpc_code snap_fit_prepare(struct snap_fit *f, const char *ns, const char *
     const char *ref = snap_labels_get(labels, SNAP_LABEL_REF);
     char *chain = ref ? strdup(ref) : NULL;
     enum grpc_code code = GRPC_OK;
-    read_policy_again(f);
+    bool again = __atomic_exchange_n(&f->reload, 0, __ATOMIC_ACQ_REL);
+    struct verdict_policy policy;
+    struct ocv_error why = {0};
+    if (again && verdict_policy_read(f->config_file, &policy, &why) < 0) {
+        snap_fit_log(f, "keeping the old configuration", why.message);
+    } else if (again) {
+        pthread_rwlock_wrlock(&f->policy_lock);
+        struct verdict_policy old = f->policy;
+        f->policy = policy;
+        pthread_rwlock_unlock(&f->policy_lock);
+        pthread_mutex_lock(&f->lock);
+        forget_answers(f);
+        pthread_mutex_unlock(&f->lock);
+        verdict_policy_free(&old);
+    }
     pthread_rwlock_rdlock(&f->policy_lock);
     if (ref && !chain)
         code = snap_fail(err, GRPC_RESOURCE_EXHAUSTED, "out of memory");

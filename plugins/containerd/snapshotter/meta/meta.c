@@ -6,6 +6,7 @@
 #include "plugins/containerd/snapshotter/meta/meta_internal.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -179,17 +180,6 @@ enum grpc_code snap_meta_read_chain(struct snap_meta *meta, struct snap_chain *c
     }
 }
 
-static int version_of(sqlite3 *db)
-{
-    sqlite3_stmt *row = NULL;
-    int version = -1;
-    if (sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &row, NULL) == SQLITE_OK &&
-        sqlite3_step(row) == SQLITE_ROW)
-        version = sqlite3_column_int(row, 0);
-    sqlite3_finalize(row);
-    return version;
-}
-
 static int open_database(struct snap_meta *meta, const char *path, struct ocv_error *err)
 {
     /* FULL: a snapshot that was reported to containerd survives a power cut, as with bbolt */
@@ -201,7 +191,12 @@ static int open_database(struct snap_meta *meta, const char *path, struct ocv_er
                                   NULL) == SQLITE_OK &&
                   sqlite3_busy_timeout(meta->db, 5000) == SQLITE_OK &&
                   sqlite3_exec(meta->db, settings, NULL, NULL, NULL) == SQLITE_OK;
-    if (opened && version_of(meta->db) > SCHEMA_VERSION)
+    sqlite3_stmt *row = NULL;
+    bool newer = opened &&
+                 sqlite3_prepare_v2(meta->db, "PRAGMA user_version", -1, &row, NULL) == SQLITE_OK &&
+                 sqlite3_step(row) == SQLITE_ROW && sqlite3_column_int(row, 0) > SCHEMA_VERSION;
+    sqlite3_finalize(row);
+    if (newer)
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s: written by a newer version", path);
     if (!opened || sqlite3_exec(meta->db, schema, NULL, NULL, NULL) != SQLITE_OK)
         return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, sqlite3_errmsg(meta->db));
@@ -215,8 +210,14 @@ int snap_meta_open(const char *path, struct snap_meta **out, struct ocv_error *e
         return ocv_error_nomem(err);
     pthread_mutex_init(&meta->lock, NULL);
     mode_t mask = umask(0077); /* the program's is 0, and the directory may be another user's */
-    int status =
-        snap_meta_reserve_name(meta, path) ? open_database(meta, path, err) : ocv_error_nomem(err);
+    int status = OCV_OK;
+    if (strcmp(path, ":memory:") != 0 && /* SQLite's name for a database in memory */
+        asprintf(&meta->reserve, "%s-reserve", path) < 0) {
+        meta->reserve = NULL;
+        status = ocv_error_nomem(err);
+    }
+    if (status == OCV_OK)
+        status = open_database(meta, path, err);
     if (status == OCV_ERR_IO &&
         snap_meta_unreserve(meta)) { /* SQLite has many errors for a full disk */
         sqlite3_close(meta->db);

@@ -46,9 +46,7 @@ enum grpc_code snap_meta_broken(struct snap_meta *meta, struct ocv_error *err);
 enum grpc_code snap_meta_begin(struct snap_meta *meta, struct ocv_error *err);
 enum grpc_code snap_meta_end(struct snap_meta *meta, enum grpc_code code, struct ocv_error *err);
 
-/** Set its path: beside the database at `path`; none for ":memory:". */
-bool snap_meta_reserve_name(struct snap_meta *meta, const char *path);
-/** Release the space; false if there is none. */
+/** Release the reserved space; false if there is none. */
 bool snap_meta_unreserve(const struct snap_meta *meta);
 
 /** False: no memory. Labels in another format set `out->damaged`. */

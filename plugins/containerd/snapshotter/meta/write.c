@@ -57,25 +57,6 @@ static enum grpc_code parent_id(struct snap_meta *meta, const char *parent,
     return code;
 }
 
-static enum grpc_code insert_row(struct snap_meta *meta, enum snap_kind kind, const char *name,
-                                 int64_t parent, const struct ocv_buffer *labels, int64_t *id,
-                                 struct ocv_error *err)
-{
-    sqlite3_stmt *statement = snap_meta_statement(meta, SQL_INSERT);
-    if (!statement)
-        return snap_meta_broken(meta, err);
-    sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-    bind_parent(statement, 2, parent);
-    sqlite3_bind_int(statement, 3, (int)kind);
-    sqlite3_bind_int64(statement, 4, now_ns());
-    bind_labels(statement, 5, labels);
-    enum grpc_code code = snap_meta_run(meta, statement, err);
-    if (code != GRPC_OK && sqlite3_errcode(meta->db) == SQLITE_CONSTRAINT)
-        return snap_fail(err, GRPC_ALREADY_EXISTS, "snapshot %s already exists", name);
-    *id = sqlite3_last_insert_rowid(meta->db);
-    return code;
-}
-
 enum grpc_code snap_meta_create(struct snap_meta *meta, enum snap_kind kind, const char *name,
                                 const char *parent, const struct ocv_buffer *labels,
                                 enum grpc_code (*place)(void *data, const struct snap_chain *chain,
@@ -88,8 +69,20 @@ enum grpc_code snap_meta_create(struct snap_meta *meta, enum snap_kind kind, con
         return code;
     code = parent_id(meta, parent, GRPC_INVALID_ARGUMENT, &above, err);
     chain->kind = kind;
-    if (code == GRPC_OK)
-        code = insert_row(meta, kind, name, above, labels, &chain->id, err);
+    sqlite3_stmt *statement = code == GRPC_OK ? snap_meta_statement(meta, SQL_INSERT) : NULL;
+    if (code == GRPC_OK && !statement)
+        code = snap_meta_broken(meta, err);
+    if (code == GRPC_OK) {
+        sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+        bind_parent(statement, 2, above);
+        sqlite3_bind_int(statement, 3, (int)kind);
+        sqlite3_bind_int64(statement, 4, now_ns());
+        bind_labels(statement, 5, labels);
+        code = snap_meta_run(meta, statement, err);
+        if (code != GRPC_OK && sqlite3_errcode(meta->db) == SQLITE_CONSTRAINT)
+            code = snap_fail(err, GRPC_ALREADY_EXISTS, "snapshot %s already exists", name);
+        chain->id = sqlite3_last_insert_rowid(meta->db);
+    }
     if (code == GRPC_OK)
         code = snap_meta_read_chain(meta, chain, err);
     snap_crash_point("create-row");
@@ -161,23 +154,6 @@ enum grpc_code snap_meta_commit(struct snap_meta *meta, const char *name, const 
     return code;
 }
 
-static enum grpc_code delete_row(struct snap_meta *meta, int64_t id, struct ocv_error *err)
-{
-    sqlite3_stmt *child = snap_meta_statement(meta, SQL_CHILD);
-    if (!child)
-        return snap_meta_broken(meta, err);
-    sqlite3_bind_int64(child, 1, id);
-    int result = sqlite3_step(child);
-    sqlite3_reset(child);
-    if (result == SQLITE_ROW)
-        return snap_fail(err, GRPC_FAILED_PRECONDITION, "cannot remove snapshot with child");
-    sqlite3_stmt *statement = snap_meta_statement(meta, SQL_DELETE);
-    if (result != SQLITE_DONE || !statement)
-        return snap_meta_broken(meta, err);
-    sqlite3_bind_int64(statement, 1, id);
-    return snap_meta_run(meta, statement, err);
-}
-
 static enum grpc_code remove_row(struct snap_meta *meta, const char *name, int64_t *id,
                                  struct ocv_error *err)
 {
@@ -186,8 +162,23 @@ static enum grpc_code remove_row(struct snap_meta *meta, const char *name, int64
     if (code != GRPC_OK)
         return code;
     code = snap_meta_must_find(meta, name, &info, err);
-    if (code == GRPC_OK)
-        code = delete_row(meta, info.id, err);
+    sqlite3_stmt *child = code == GRPC_OK ? snap_meta_statement(meta, SQL_CHILD) : NULL;
+    sqlite3_stmt *statement = child ? snap_meta_statement(meta, SQL_DELETE) : NULL;
+    if (code == GRPC_OK && !statement)
+        code = snap_meta_broken(meta, err);
+    if (code == GRPC_OK) {
+        sqlite3_bind_int64(child, 1, info.id);
+        int result = sqlite3_step(child);
+        sqlite3_reset(child);
+        if (result == SQLITE_ROW)
+            code = snap_fail(err, GRPC_FAILED_PRECONDITION, "cannot remove snapshot with child");
+        else if (result != SQLITE_DONE)
+            code = snap_meta_broken(meta, err);
+    }
+    if (code == GRPC_OK) {
+        sqlite3_bind_int64(statement, 1, info.id);
+        code = snap_meta_run(meta, statement, err);
+    }
     *id = info.id;
     snap_crash_point("remove-row");
     code = snap_meta_end(meta, code, err);
@@ -248,17 +239,6 @@ enum grpc_code snap_meta_update(struct snap_meta *meta, const char *name,
  * disk. A file beside the database reserves some space, and is emptied when that is needed. */
 
 #define RESERVE_BYTES (2 * 1024 * 1024) /* twice the size at which the log starts over */
-
-bool snap_meta_reserve_name(struct snap_meta *meta, const char *path)
-{
-    meta->reserve = NULL;
-    if (strcmp(path, ":memory:") == 0) /* SQLite's name for a database in memory */
-        return true;
-    if (asprintf(&meta->reserve, "%s-reserve", path) >= 0)
-        return true;
-    meta->reserve = NULL;
-    return false;
-}
 
 void snap_meta_reserve(struct snap_meta *meta)
 {

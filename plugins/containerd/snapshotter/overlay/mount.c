@@ -40,23 +40,6 @@ static bool make_bind(struct snap_mount *m, const struct snap_overlay *o, int64_
            add_option(m, writable ? "rw" : "ro") && add_option(m, "rbind");
 }
 
-static bool make_overlay(struct snap_mount *m, const struct snap_overlay *o,
-                         const struct snap_chain *chain)
-{
-    bool ok = (m->type = strdup("overlay")) && (m->source = strdup("overlay"));
-    for (size_t i = 0; ok && i < o->n_options; i++)
-        ok = add_option(m, o->options[i]);
-    if (ok && chain->kind == SNAP_ACTIVE)
-        ok = add_path(m, "workdir", o, chain->id, "work") &&
-             add_path(m, "upperdir", o, chain->id, "fs");
-    ocv_auto_buffer lower;
-    ocv_buffer_init(&lower, 8u * 1024 * 1024);
-    for (size_t i = 0; ok && i < chain->n_parents; i++)
-        ok = ocv_buffer_printf(&lower, NULL, "%s%s/%" PRId64 "/fs",
-                               i ? ":" : "lowerdir=", o->directory, chain->parents[i]) == OCV_OK;
-    return ok && add_option(m, lower.data);
-}
-
 static bool add_mapping(struct snap_mount *m, const char *option, const char *value)
 {
     char text[SNAP_LABEL_MAX + 16];
@@ -81,8 +64,21 @@ enum grpc_code snap_overlay_mount(const struct snap_overlay *o, const struct sna
     else if (ok && chain->n_parents == 1 &&
              chain->kind == SNAP_VIEW) /* and two of them if read-only */
         ok = make_bind(m, o, chain->parents[0], false);
-    else
-        ok = ok && make_overlay(m, o, chain);
+    else if (ok) {
+        ok = (m->type = strdup("overlay")) && (m->source = strdup("overlay"));
+        for (size_t i = 0; ok && i < o->n_options; i++)
+            ok = add_option(m, o->options[i]);
+        if (ok && chain->kind == SNAP_ACTIVE)
+            ok = add_path(m, "workdir", o, chain->id, "work") &&
+                 add_path(m, "upperdir", o, chain->id, "fs");
+        ocv_auto_buffer lower;
+        ocv_buffer_init(&lower, 8u * 1024 * 1024);
+        for (size_t i = 0; ok && i < chain->n_parents; i++)
+            ok =
+                ocv_buffer_printf(&lower, NULL, "%s%s/%" PRId64 "/fs",
+                                  i ? ":" : "lowerdir=", o->directory, chain->parents[i]) == OCV_OK;
+        ok = ok && add_option(m, lower.data);
+    }
     if (ok)
         return GRPC_OK;
     snap_mount_free(m);
@@ -115,22 +111,16 @@ static bool in_user_namespace(void)
     return fields == 3 && !(inside == 0 && outside == 0 && n == 4294967295UL);
 }
 
-static bool kernel_at_least(unsigned major, unsigned minor)
-{
-    struct utsname name;
-    char *end = NULL;
-    if (uname(&name) < 0)
-        return false;
-    unsigned long a = strtoul(name.release, &end, 10);
-    unsigned long b = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
-    return a > major || (a == major && b >= minor);
-}
-
-/* It may be missing, or backported to an older kernel: only a mount shows. */
-static bool userxattr_mounts(const char *root)
+/* From Linux 5.11 on. It may be backported to an older kernel: only a mount shows. */
+static bool has_userxattr(const char *root)
 {
     static const char *const names[] = {"lower", "upper", "work", "merged"};
-    char top[4096], path[4200], options[13000];
+    char top[4096], path[4200], options[13000], *end = NULL;
+    struct utsname kernel;
+    unsigned long major = uname(&kernel) == 0 ? strtoul(kernel.release, &end, 10) : 0;
+    unsigned long minor = end && *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+    if (major > 5 || (major == 5 && minor >= 11))
+        return true;
     snprintf(top, sizeof(top), "%s/userxattr-XXXXXX", root);
     if (!mkdtemp(top))
         return false;
@@ -154,7 +144,7 @@ size_t snap_overlay_options(const char *root, const char *options[4])
         options[n++] = "index=off";
     struct statfs fs;
     if (in_user_namespace() && !(statfs(root, &fs) == 0 && fs.f_type == TMPFS_MAGIC) &&
-        (kernel_at_least(5, 11) || userxattr_mounts(root)))
+        has_userxattr(root))
         options[n++] = "userxattr"; /* tmpfs may lack user attributes */
     return n;
 }

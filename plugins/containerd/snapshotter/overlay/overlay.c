@@ -59,23 +59,6 @@ static bool root_of(const char *mapping, unsigned *out)
     }
 }
 
-static enum grpc_code read_owner(const struct ocv_buffer *labels, struct snap_placement *p,
-                                 struct ocv_error *err)
-{
-    const char *uids = snap_labels_get(labels, LABEL_UIDS);
-    const char *gids = snap_labels_get(labels, LABEL_GIDS);
-    unsigned uid, gid;
-    if (!uids && !gids)
-        return GRPC_OK;
-    if (!uids || !gids || !root_of(uids, &uid) || !root_of(gids, &gid))
-        return snap_fail(err, GRPC_INVALID_ARGUMENT, "malformed id mapping '%.64s', '%.64s'",
-                         uids ? uids : "", gids ? gids : "");
-    p->uid = uid;
-    p->gid = gid;
-    p->owned = true;
-    return GRPC_OK;
-}
-
 /* Move aside what an interrupted creation left under a new snapshot's name. */
 int snap_overlay_move_aside(struct snap_overlay *o, const char *name)
 {
@@ -142,10 +125,14 @@ enum grpc_code snap_overlay_create(struct snap_overlay *o, enum snap_kind kind, 
 {
     struct snap_placement p = {.overlay = o};
     struct snap_chain chain;
-    enum grpc_code code = read_owner(labels, &p, err);
-    if (code == GRPC_OK)
-        code =
-            snap_meta_create(o->meta, kind, key, parent, labels, place_snapshot, &p, &chain, err);
+    const char *uids = snap_labels_get(labels, LABEL_UIDS);
+    const char *gids = snap_labels_get(labels, LABEL_GIDS);
+    p.owned = uids || gids;
+    if (p.owned && (!uids || !gids || !root_of(uids, &p.uid) || !root_of(gids, &p.gid)))
+        return snap_fail(err, GRPC_INVALID_ARGUMENT, "malformed id mapping '%.64s', '%.64s'",
+                         uids ? uids : "", gids ? gids : "");
+    enum grpc_code code =
+        snap_meta_create(o->meta, kind, key, parent, labels, place_snapshot, &p, &chain, err);
     return code == GRPC_OK ? snap_overlay_mount(o, &chain, labels, out, err) : code;
 }
 

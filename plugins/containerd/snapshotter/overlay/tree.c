@@ -21,28 +21,24 @@ struct removal {
 
 static int remove_below(struct removal *r, int fd, unsigned depth);
 
-/* Move it beside the top for the next round, which also removes the remains of an interrupted
- * removal. */
-static int move_up(struct removal *r, int parent, const char *name)
-{
-    char aside[NAME_MAX + 1];
-    do {
-        int n = snprintf(aside, sizeof(aside), "rm-%s-%u", r->top, r->moved++);
-        if (n < 0 || (size_t)n >= sizeof(aside)) {
-            errno = ENAMETOOLONG;
-            return -1;
-        }
-        if (renameat(parent, name, r->topfd, aside) == 0 || errno == ENOENT)
-            return 0;
-    } while (errno == EEXIST || errno == ENOTEMPTY);
-    return -1;
-}
-
 /* A directory below `parent`. */
 static int remove_directory(struct removal *r, int parent, const char *name, unsigned depth)
 {
-    if (depth >= DEPTH_MAX)
-        return move_up(r, parent, name);
+    if (depth >= DEPTH_MAX) {
+        /* Move it beside the top for the next round, which also removes the remains of an
+         * interrupted removal. */
+        char aside[NAME_MAX + 1];
+        do {
+            int n = snprintf(aside, sizeof(aside), "rm-%s-%u", r->top, r->moved++);
+            if (n < 0 || (size_t)n >= sizeof(aside)) {
+                errno = ENAMETOOLONG;
+                return -1;
+            }
+            if (renameat(parent, name, r->topfd, aside) == 0 || errno == ENOENT)
+                return 0;
+        } while (errno == EEXIST || errno == ENOTEMPTY);
+        return -1;
+    }
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? 0 : -1;

@@ -188,19 +188,6 @@ static bool read_value(struct filter_parser *p, struct ocv_buffer *out)
     return filter_word(p, filter_is_value, out);
 }
 
-static bool operator_of(struct filter_parser *p, enum op *op)
-{
-    filter_skip_space(p);
-    size_t n = strspn(p->at, "=!~");
-    if (n == 2 && memcmp(p->at, "~=", 2) == 0)
-        return filter_fail(p, "== or !=; regular expressions (~=) are not supported");
-    if (n != 2 || (memcmp(p->at, "==", 2) != 0 && memcmp(p->at, "!=", 2) != 0))
-        return filter_fail(p, "an operator (\"==\"|\"!=\")");
-    *op = *p->at == '=' ? OP_EQUAL : OP_NOT_EQUAL;
-    p->at += 2;
-    return true;
-}
-
 static char *take_text(struct ocv_buffer *buffer)
 {
     char *text = buffer->data ? buffer->data : strdup("");
@@ -231,7 +218,15 @@ static bool read_selector(struct filter_parser *p, struct selector *s)
         return false;
     if (*p->at == ',' || !*p->at)
         return true;
-    if (!operator_of(p, &s->op) || !read_value(p, &text))
+    filter_skip_space(p);
+    size_t n = strspn(p->at, "=!~");
+    if (n == 2 && memcmp(p->at, "~=", 2) == 0)
+        return filter_fail(p, "== or !=; regular expressions (~=) are not supported");
+    if (n != 2 || (memcmp(p->at, "==", 2) != 0 && memcmp(p->at, "!=", 2) != 0))
+        return filter_fail(p, "an operator (\"==\"|\"!=\")");
+    s->op = *p->at == '=' ? OP_EQUAL : OP_NOT_EQUAL;
+    p->at += 2;
+    if (!read_value(p, &text))
         return false;
     s->value = take_text(&text);
     return s->value || filter_fail(p, "memory");
@@ -321,28 +316,20 @@ static const char *look_up(const struct selector *s, const struct snap_info *inf
     return strcmp(s->field, "labels") == 0 ? snap_labels_get(&info->labels, s->rest) : NULL;
 }
 
-static bool selector_matches(const struct selector *s, const struct snap_info *info)
-{
-    const char *found = look_up(s, info);
-    switch (s->op) {
-    case OP_PRESENT:
-        return found;
-    case OP_EQUAL:
-        return found && strcmp(found, s->value) == 0;
-    case OP_NOT_EQUAL:
-        return strcmp(found ? found : "", s->value) != 0;
-    }
-    return false;
-}
-
 bool snap_filter_match(const struct snap_filter *filter, const struct snap_info *info)
 {
     for (size_t i = 0; i < filter->n; i++) {
         const struct alternative *a = &filter->alternatives[i];
-        size_t k = 0;
-        while (k < a->n && selector_matches(&a->selectors[k], info))
-            k++;
-        if (k == a->n)
+        bool all = true;
+        for (size_t k = 0; k < a->n && all; k++) {
+            const struct selector *s = &a->selectors[k];
+            const char *found = look_up(s, info);
+            if (s->op == OP_NOT_EQUAL)
+                all = strcmp(found ? found : "", s->value) != 0;
+            else
+                all = found && (s->op == OP_PRESENT || strcmp(found, s->value) == 0);
+        }
+        if (all)
             return true;
     }
     return filter->n == 0;

@@ -44,7 +44,7 @@ void *snap_call_decode(struct grpc_call *call, const ProtobufCMessageDescriptor 
     }
     enum grpc_code code = snap_message_check(type, bytes, len, &err);
     if (code != GRPC_OK) {
-        snap_call_refuse(call, code, &err);
+        grpc_call_finish(call, code, err.message);
         return NULL;
     }
     void *message = protobuf_c_message_unpack(type, &allocator, len, bytes);
@@ -80,12 +80,7 @@ void snap_call_answer_empty(struct grpc_call *call, enum grpc_code code,
     if (code == GRPC_OK)
         snap_call_answer(call, &empty);
     else
-        snap_call_refuse(call, code, err);
-}
-
-void snap_call_refuse(struct grpc_call *call, enum grpc_code code, const struct ocv_error *err)
-{
-    grpc_call_finish(call, code, err->message);
+        grpc_call_finish(call, code, err->message);
 }
 
 enum grpc_code snap_call_read_labels(Snapshots__Label *const *list, size_t n,
@@ -96,11 +91,6 @@ enum grpc_code snap_call_read_labels(Snapshots__Label *const *list, size_t n,
     for (size_t i = 0; code == GRPC_OK && i < n; i++)
         code = snap_labels_set(out, list[i]->key, list[i]->value, err);
     return code;
-}
-
-static char *borrow_text(const char *text)
-{
-    return (char *)(uintptr_t)text;
 }
 
 static Snapshots__Timestamp make_timestamp(int64_t ns)
@@ -126,8 +116,8 @@ bool snap_info_message(const struct snap_info *from, struct snap_info_message *o
     at = 0;
     for (size_t i = 0; snap_labels_next(&from->labels, &at, &key, &value); i++) {
         snapshots__label__init(&out->labels[i]);
-        out->labels[i].key = borrow_text(key);
-        out->labels[i].value = borrow_text(value);
+        out->labels[i].key = (char *)(uintptr_t)key;
+        out->labels[i].value = (char *)(uintptr_t)value;
         out->list[i] = &out->labels[i];
     }
     out->created = make_timestamp(from->created);
@@ -155,7 +145,7 @@ void snap_call_answer_info(struct grpc_call *call, enum grpc_code code, struct s
     struct snap_info_message message;
     Snapshots__StatResponse response = SNAPSHOTS__STAT_RESPONSE__INIT;
     if (code != GRPC_OK) {
-        snap_call_refuse(call, code, err);
+        grpc_call_finish(call, code, err->message);
         return;
     }
     if (snap_info_message(info, &message)) {
@@ -174,7 +164,7 @@ void snap_call_answer_mount(struct grpc_call *call, enum grpc_code code, struct 
     Snapshots__MountsResponse response = SNAPSHOTS__MOUNTS_RESPONSE__INIT;
     Snapshots__Mount message = SNAPSHOTS__MOUNT__INIT, *list[] = {&message};
     if (code != GRPC_OK) {
-        snap_call_refuse(call, code, err);
+        grpc_call_finish(call, code, err->message);
         return;
     }
     message.type = mount->type;

@@ -123,39 +123,33 @@ static size_t put_field(uint8_t *out, unsigned number, const void *bytes, size_t
     return len + 2;
 }
 
-/* Bytes appended to a request: a later value of a field replaces an earlier one, and labels are
- * added to the existing ones. Field 1 is the snapshotter's name in every request. */
-static size_t make_tail(const struct snap_relay *relay, const char *method, uint8_t tail[256])
-{
-    uint8_t label[80], entry[96];
-    size_t n = 0, len = 0;
-    bool labelled = strcmp(method, "Prepare") == 0 || strcmp(method, "View") == 0 ||
-                    strcmp(method, "Commit") == 0;
-    if (relay->name)
-        n = put_field(tail, 1, relay->name, strlen(relay->name));
-    if (!relay->ns)
-        return n;
-    len = put_field(label, 1, ROOT_LABEL, sizeof(ROOT_LABEL) - 1);
-    len += put_field(label + len, 2, ROOT_VALUE, sizeof(ROOT_VALUE) - 1);
-    if (labelled)
-        return n + put_field(tail + n, 4, label, len);
-    if (strcmp(method, "Update") != 0)
-        return n;
-    len = put_field(entry, 6, label, len); /* of the info */
-    return n + put_field(tail + n, 2, entry, len);
-}
-
+/* With bytes appended: a later value of a field replaces an earlier one, and labels are added to
+ * the existing ones. Field 1 is the snapshotter's name in every request. */
 static enum grpc_code pass_with_tail(struct snap_relay *relay, struct grpc_call *call,
                                      const void *request, size_t len)
 {
-    uint8_t tail[256];
+    uint8_t tail[256], label[80], entry[96];
+    const char *method = grpc_call_path(call) + sizeof(SNAP_SERVICE) - 1;
+    size_t n = 0;
     ocv_auto_buffer bytes;
-    size_t tail_len = make_tail(relay, grpc_call_path(call) + sizeof(SNAP_SERVICE) - 1, tail);
     ocv_buffer_init(&bytes, GRPC_MESSAGE_MAX);
-    if (!tail_len)
+    if (relay->name)
+        n = put_field(tail, 1, relay->name, strlen(relay->name));
+    if (relay->ns) {
+        size_t label_len = put_field(label, 1, ROOT_LABEL, sizeof(ROOT_LABEL) - 1);
+        label_len += put_field(label + label_len, 2, ROOT_VALUE, sizeof(ROOT_VALUE) - 1);
+        if (strcmp(method, "Prepare") == 0 || strcmp(method, "View") == 0 ||
+            strcmp(method, "Commit") == 0) {
+            n += put_field(tail + n, 4, label, label_len);
+        } else if (strcmp(method, "Update") == 0) {
+            size_t entry_len = put_field(entry, 6, label, label_len); /* of the info */
+            n += put_field(tail + n, 2, entry, entry_len);
+        }
+    }
+    if (!n)
         return pass_call(relay, call, request, len);
     if ((len && ocv_buffer_append(&bytes, request, len, NULL) < 0) ||
-        ocv_buffer_append(&bytes, tail, tail_len, NULL) < 0)
+        ocv_buffer_append(&bytes, tail, n, NULL) < 0)
         return fail_call(call, "request too large");
     return pass_call(relay, call, bytes.data, bytes.len);
 }
@@ -237,24 +231,6 @@ static Snapshots__StatResponse *stat_of(struct snap_relay *relay, struct grpc_ca
     return passed.stat;
 }
 
-static bool add_ours(Snapshots__CommitRequest *commit, const Snapshots__Info *info,
-                     Snapshots__Label ***memory)
-{
-    size_t n = commit->n_labels;
-    *memory = malloc((n + info->n_labels + 1) * sizeof(**memory));
-    if (!*memory)
-        return false;
-    if (n)
-        memcpy(*memory, commit->labels, n * sizeof(**memory));
-    for (size_t i = 0; i < info->n_labels; i++)
-        if (strncmp(info->labels[i]->key, SNAP_LABEL_OURS, sizeof(SNAP_LABEL_OURS) - 1) == 0)
-            (*memory)[n++] = info->labels[i];
-    bool more = n > commit->n_labels;
-    commit->labels = *memory;
-    commit->n_labels = n;
-    return more;
-}
-
 static enum grpc_code pass_commit(struct snap_relay *relay, struct grpc_call *call,
                                   const uint8_t *bytes, size_t len)
 {
@@ -264,7 +240,20 @@ static enum grpc_code pass_commit(struct snap_relay *relay, struct grpc_call *ca
     Snapshots__CommitRequest changed = SNAPSHOTS__COMMIT_REQUEST__INIT;
     if (request)
         changed = *request;
-    bool more = stat && stat->info && add_ours(&changed, stat->info, &memory);
+    const Snapshots__Info *info = stat ? stat->info : NULL;
+    size_t n = changed.n_labels;
+    if (info && (memory = malloc((n + info->n_labels + 1) * sizeof(*memory)))) {
+        if (n)
+            memcpy(memory, changed.labels, n * sizeof(*memory));
+        for (size_t i = 0; i < info->n_labels; i++)
+            if (strncmp(info->labels[i]->key, SNAP_LABEL_OURS, sizeof(SNAP_LABEL_OURS) - 1) == 0)
+                memory[n++] = info->labels[i];
+    }
+    bool more = n > changed.n_labels;
+    if (more) {
+        changed.labels = memory;
+        changed.n_labels = n;
+    }
     enum grpc_code code =
         more ? pass_packed(relay, call, &changed) : pass_with_tail(relay, call, bytes, len);
     free(memory);

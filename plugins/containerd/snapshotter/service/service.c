@@ -20,7 +20,7 @@ static void serve_create(struct snap_service *s, struct grpc_call *call, enum sn
         code = snap_fit_prepare(s->fit, grpc_call_metadata(call, "containerd-namespace"),
                                 request->parent, &labels, &err);
     if (code != GRPC_OK) {
-        snap_call_refuse(call, code, &err);
+        grpc_call_finish(call, code, err.message);
     } else if (s->relay) {
         snap_relay_pass(s->relay, call, &labels, false);
     } else {
@@ -135,7 +135,7 @@ static void serve_usage(struct snap_service *s, struct grpc_call *call)
     if (code == GRPC_OK)
         snap_call_answer(call, &response);
     else
-        snap_call_refuse(call, code, &err);
+        grpc_call_finish(call, code, err.message);
     snap_call_release(request);
 }
 

@@ -38,7 +38,6 @@ void snap_call_answer(struct grpc_call *call, const void *message);
 /** Empty where all went well. */
 void snap_call_answer_empty(struct grpc_call *call, enum grpc_code code,
                             const struct ocv_error *err);
-void snap_call_refuse(struct grpc_call *call, enum grpc_code code, const struct ocv_error *err);
 /** For Stat and Update, whose answers have the same format. Frees the info. */
 void snap_call_answer_info(struct grpc_call *call, enum grpc_code code, struct snap_info *info,
                            const struct ocv_error *err);
