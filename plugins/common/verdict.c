@@ -36,23 +36,6 @@ static const char *const always_allowed[] = {
     "docker.io/ocivariant/*",
 };
 
-static int read_config(const char *file, bool must_exist, struct ocv_config *config,
-                       struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, CONFIG_MAX);
-    int status = ocv_file_read(file, OCV_FILE_ANY, &text, err);
-    if (status == OCV_ERR_NOT_FOUND && !must_exist)
-        return OCV_OK;
-    if (status == OCV_ERR_IO || status == OCV_ERR_NOT_FOUND) {
-        ocv_error_prefix(err, "configuration");
-        return err->status = OCV_ERR_CONFIG;
-    }
-    return status < 0
-               ? status
-               : ocv_config_merge_yaml(config, file, text.data ? text.data : "", text.len, err);
-}
-
 static bool is_set_to(const struct ocv_config *config, const char *key, const char *word)
 {
     const char *text = ocv_config_get(config, key);
@@ -62,9 +45,22 @@ static bool is_set_to(const struct ocv_config *config, const char *key, const ch
 int verdict_policy_read(const char *file, struct verdict_policy *out, struct ocv_error *err)
 {
     *out = (struct verdict_policy){0};
+    const char *path = file ? file : OCV_PATH_CONFIG;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, CONFIG_MAX);
     int status = ocv_config_new(&out->config, err);
-    if (status == OCV_OK)
-        status = read_config(file ? file : OCV_PATH_CONFIG, file != NULL, out->config, err);
+    if (status == OCV_OK) {
+        status = ocv_file_read(path, OCV_FILE_ANY, &text, err);
+        if (status == OCV_OK)
+            status =
+                ocv_config_merge_yaml(out->config, path, text.data ? text.data : "", text.len, err);
+        else if (status == OCV_ERR_NOT_FOUND && !file)
+            status = OCV_OK;
+        else if (status == OCV_ERR_IO || status == OCV_ERR_NOT_FOUND) {
+            ocv_error_prefix(err, "configuration");
+            status = err->status = OCV_ERR_CONFIG;
+        }
+    }
     if (status < 0) {
         verdict_policy_free(out);
         return status;

@@ -61,36 +61,6 @@ static void get_text(struct libcuda *cuda, json_t *object, int device, const cha
     query_text(cuda->query, object, key, text);
 }
 
-static void ask_device(struct libcuda *cuda, json_t *object, int index)
-{
-    int device = 0, major = 0, minor = 0, integrated = 0;
-    unsigned char uuid[16] = {0};
-    char text[QUERY_TEXT_MAX] = "GPU-";
-    size_t memory = 0, at = strlen(text);
-    int (*get)(int *, int) = find_function(cuda, "cuDeviceGet");
-    if (!get || !check_call(cuda, object, "cuDeviceGet", get(&device, index)))
-        return;
-    if (get_attribute(cuda, object, device, ATTRIBUTE_MAJOR, &major) &&
-        get_attribute(cuda, object, device, ATTRIBUTE_MINOR, &minor))
-        query_set(cuda->query, object, "capability", json_pack("[i, i]", major, minor));
-    get_text(cuda, object, device, "cuDeviceGetPCIBusId", "bus_id");
-    get_text(cuda, object, device, "cuDeviceGetName", "name");
-    int (*identify)(unsigned char *, int) = find_function(cuda, "cuDeviceGetUuid");
-    if (identify && check_call(cuda, object, "cuDeviceGetUuid", identify(uuid, device))) {
-        for (size_t i = 0; i < sizeof(uuid); i++) {
-            bool dash = i == 4 || i == 6 || i == 8 || i == 10;
-            at += (size_t)snprintf(text + at, sizeof(text) - at, dash ? "-%02x" : "%02x", uuid[i]);
-        }
-        query_text(cuda->query, object, "uuid", text);
-    }
-    if (get_attribute(cuda, object, device, ATTRIBUTE_INTEGRATED, &integrated))
-        query_set(cuda->query, object, "integrated", json_boolean(integrated == 1));
-    int (*total)(size_t *, int) = find_function(cuda, "cuDeviceTotalMem_v2");
-    if (total && check_call(cuda, object, "cuDeviceTotalMem_v2", total(&memory, device)) &&
-        memory <= INT64_MAX)
-        query_set(cuda->query, object, "memory", json_integer((json_int_t)memory));
-}
-
 void libcuda_ask(struct query *query)
 {
     struct libcuda cuda = {.query = query, .library = query_open(query, LIBRARY)};
@@ -114,7 +84,33 @@ void libcuda_ask(struct query *query)
     for (int i = 0; i < n && i < (int)QUERY_DEVICES_MAX; i++) {
         json_t *object = query_append(query, root, "devices");
         query_set(query, object, "index", json_integer(i));
-        ask_device(&cuda, object, i);
+        int device = 0, major = 0, minor = 0, integrated = 0;
+        unsigned char uuid[16] = {0};
+        char text[QUERY_TEXT_MAX] = "GPU-";
+        size_t memory = 0, at = strlen(text);
+        int (*get)(int *, int) = find_function(&cuda, "cuDeviceGet");
+        if (!get || !check_call(&cuda, object, "cuDeviceGet", get(&device, i)))
+            continue;
+        if (get_attribute(&cuda, object, device, ATTRIBUTE_MAJOR, &major) &&
+            get_attribute(&cuda, object, device, ATTRIBUTE_MINOR, &minor))
+            query_set(query, object, "capability", json_pack("[i, i]", major, minor));
+        get_text(&cuda, object, device, "cuDeviceGetPCIBusId", "bus_id");
+        get_text(&cuda, object, device, "cuDeviceGetName", "name");
+        int (*identify)(unsigned char *, int) = find_function(&cuda, "cuDeviceGetUuid");
+        if (identify && check_call(&cuda, object, "cuDeviceGetUuid", identify(uuid, device))) {
+            for (size_t k = 0; k < sizeof(uuid); k++) {
+                bool dash = k == 4 || k == 6 || k == 8 || k == 10;
+                at += (size_t)snprintf(text + at, sizeof(text) - at, dash ? "-%02x" : "%02x",
+                                       uuid[k]);
+            }
+            query_text(query, object, "uuid", text);
+        }
+        if (get_attribute(&cuda, object, device, ATTRIBUTE_INTEGRATED, &integrated))
+            query_set(query, object, "integrated", json_boolean(integrated == 1));
+        int (*total)(size_t *, int) = find_function(&cuda, "cuDeviceTotalMem_v2");
+        if (total && check_call(&cuda, object, "cuDeviceTotalMem_v2", total(&memory, device)) &&
+            memory <= INT64_MAX)
+            query_set(query, object, "memory", json_integer((json_int_t)memory));
     }
 }
 

@@ -106,24 +106,6 @@ static void *ask_library(void *data)
     return NULL;
 }
 
-/* False if the time is over. The lock is held afterwards in both cases. */
-static bool wait_for(struct query *query, long milliseconds)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += milliseconds / 1000;
-    until.tv_nsec += milliseconds % 1000 * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
-    pthread_mutex_lock(&query->lock);
-    int status = 0;
-    while (!query->done && status == 0)
-        status = pthread_cond_timedwait(&query->changed, &query->lock, &until);
-    return query->done;
-}
-
 int main(int argc, char **argv)
 {
     struct query query = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -147,7 +129,19 @@ int main(int argc, char **argv)
         fputs("nvml-query: cannot start a thread\n", stderr);
         return 1;
     }
-    if (!wait_for(&query, milliseconds))
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += milliseconds / 1000;
+    until.tv_nsec += milliseconds % 1000 * 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    pthread_mutex_lock(&query.lock); /* held to the end */
+    int waited = 0;
+    while (!query.done && waited == 0)
+        waited = pthread_cond_timedwait(&query.changed, &query.lock, &until);
+    if (!query.done)
         json_object_set_new(query.root, "hung", json_string(query.call ? query.call : ""));
     int status =
         json_dumpf(query.root, stdout, JSON_COMPACT) == 0 && puts("") != EOF && fflush(stdout) == 0

@@ -201,20 +201,9 @@ static bool ask_devices(struct nvml *nvml)
     return capable;
 }
 
-static bool initialise_library(struct nvml *nvml)
-{
-    static const char flagged[] = "nvmlInitWithFlags", plain[] = "nvmlInit_v2";
-    json_t *root = nvml->query->root;
-    if (dlsym(nvml->library, flagged)) { /* driver 410 and newer */
-        int (*function)(unsigned) = find_function(nvml, root, flagged);
-        return check_call(nvml, root, flagged, function(0));
-    }
-    int (*function)(void) = find_function(nvml, root, plain);
-    return function && check_call(nvml, root, plain, function());
-}
-
 bool nvml_ask(struct query *query)
 {
+    static const char flagged[] = "nvmlInitWithFlags", plain[] = "nvmlInit_v2";
     static const char driver[] = "nvmlSystemGetDriverVersion";
     static const char *const cuda[] = {"nvmlSystemGetCudaDriverVersion_v2",
                                        "nvmlSystemGetCudaDriverVersion"};
@@ -223,8 +212,15 @@ bool nvml_ask(struct query *query)
     if (!nvml.library)
         return false;
     query_set(query, query->root, "library", json_string("nvml"));
-    if (!initialise_library(&nvml))
-        return false;
+    if (dlsym(nvml.library, flagged)) { /* driver 410 and newer */
+        int (*init)(unsigned) = find_function(&nvml, query->root, flagged);
+        if (!check_call(&nvml, query->root, flagged, init(0)))
+            return false;
+    } else {
+        int (*init)(void) = find_function(&nvml, query->root, plain);
+        if (!init || !check_call(&nvml, query->root, plain, init()))
+            return false;
+    }
     int (*version)(char *, unsigned) = find_function(&nvml, query->root, driver);
     if (version && check_call(&nvml, query->root, driver, version(text, sizeof(text)))) {
         text[sizeof(text) - 1] = '\0';

@@ -16,20 +16,16 @@
 #define CDI_KIND "nvidia.com/gpu="
 
 /* "/dev/nvidia0", but not "/dev/nvidiactl", which cluster tools mount too. */
-static bool is_gpu(const char *path)
-{
-    static const char device[] = "/dev/nvidia";
-    return path && strncmp(path, device, sizeof(device) - 1) == 0 &&
-           isdigit((unsigned char)path[sizeof(device) - 1]);
-}
-
 static bool any_is_gpu(const json_t *list, const char *key)
 {
+    static const char device[] = "/dev/nvidia";
     size_t i;
     const json_t *one;
     json_array_foreach(list, i, one)
     {
-        if (is_gpu(ocv_json_text(one, key)))
+        const char *path = ocv_json_text(one, key);
+        if (path && strncmp(path, device, sizeof(device) - 1) == 0 &&
+            isdigit((unsigned char)path[sizeof(device) - 1]))
             return true;
     }
     return false;

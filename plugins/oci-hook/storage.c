@@ -42,45 +42,6 @@ static const json_t *find_item(const json_t *list, const char *id)
     return NULL;
 }
 
-/* Split "ROOT/DRIVER-containers/ID/userdata". */
-static bool split_bundle(const char *bundle, char *root, size_t size, char driver[64], char id[128])
-{
-    char copy[4096];
-    if (snprintf(copy, sizeof(copy), "%s", bundle) >= (int)sizeof(copy))
-        return false;
-    char *tail = strrchr(copy, '/');
-    if (!tail || strcmp(tail, "/userdata") != 0)
-        return false;
-    *tail = '\0';
-    char *name = strrchr(copy, '/');
-    if (!name || strlen(name + 1) >= 128 || !name[1])
-        return false;
-    memcpy(id, name + 1, strlen(name + 1) + 1);
-    *name = '\0';
-    char *directory = strrchr(copy, '/');
-    size_t len = directory ? strlen(directory + 1) : 0, suffix = strlen(SUFFIX);
-    if (len <= suffix || len - suffix >= 64 || strcmp(directory + 1 + len - suffix, SUFFIX) != 0)
-        return false;
-    memcpy(driver, directory + 1, len - suffix);
-    driver[len - suffix] = '\0';
-    *directory = '\0';
-    return snprintf(root, size, "%s", copy) < (int)size;
-}
-
-/* The first name with a tag: it leads to the index with the other variants, a digest does not. */
-static const char *choose_name(const json_t *names)
-{
-    size_t i;
-    json_t *item;
-    json_array_foreach(names, i, item)
-    {
-        const char *name = json_string_value(item);
-        if (name && !strchr(name, '@'))
-            return name;
-    }
-    return json_string_value(json_array_get(names, 0));
-}
-
 /* Newer versions keep containers that are removed at their end (--rm) in a file of their own. */
 static const char *find_image(const char *root, const char *driver, const char *id, json_t **kept,
                               bool *lost)
@@ -114,7 +75,16 @@ static bool search_root(const char *root, const char *driver, const char *id,
     const char *digest = ocv_json_text(kept, "manifest");
     if (!digest || !ocv_digest_wellformed(digest))
         digest = ocv_json_text(entry, "digest");
-    const char *name = choose_name(json_object_get(entry, "names"));
+    /* The first name with a tag: it leads to the index with the other variants, a digest does not.
+     */
+    const json_t *names = json_object_get(entry, "names");
+    const char *name = NULL;
+    for (size_t i = 0; i < json_array_size(names) && !name; i++) {
+        const char *one = json_string_value(json_array_get(names, i));
+        name = one && !strchr(one, '@') ? one : NULL;
+    }
+    if (!name)
+        name = json_string_value(json_array_get(names, 0));
     if (digest && ocv_digest_wellformed(digest))
         snprintf(out->digest, sizeof(out->digest), "%s", digest);
     out->lost |= image && *image && !out->digest[0];
@@ -128,6 +98,25 @@ bool storage_find(const char *bundle, const char *root, struct storage_image *ou
 {
     char own[4096], driver[64], id[128];
     *out = (struct storage_image){0};
-    return split_bundle(bundle, own, sizeof(own), driver, id) &&
-           (search_root(own, driver, id, out) || (root && search_root(root, driver, id, out)));
+    /* Split "ROOT/DRIVER-containers/ID/userdata". */
+    if (snprintf(own, sizeof(own), "%s", bundle) >= (int)sizeof(own))
+        return false;
+    char *tail = strrchr(own, '/');
+    if (!tail || strcmp(tail, "/userdata") != 0)
+        return false;
+    *tail = '\0';
+    char *name = strrchr(own, '/');
+    if (!name || strlen(name + 1) >= sizeof(id) || !name[1])
+        return false;
+    memcpy(id, name + 1, strlen(name + 1) + 1);
+    *name = '\0';
+    char *directory = strrchr(own, '/');
+    size_t len = directory ? strlen(directory + 1) : 0, suffix = strlen(SUFFIX);
+    if (len <= suffix || len - suffix >= sizeof(driver) ||
+        strcmp(directory + 1 + len - suffix, SUFFIX) != 0)
+        return false;
+    memcpy(driver, directory + 1, len - suffix);
+    driver[len - suffix] = '\0';
+    *directory = '\0';
+    return search_root(own, driver, id, out) || (root && search_root(root, driver, id, out));
 }
