@@ -85,24 +85,16 @@ static int fault_of(const struct service *who, const char *path)
     return WIFEXITED(code) ? WEXITSTATUS(code) : 0;
 }
 
-/* Paths that ProtectHome= hides, see systemd.exec(5). */
-static bool is_below_home(const char *path)
-{
-    static const char *const hidden[] = {"/home", "/root", "/run/user"};
-    for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++) {
-        size_t n = strlen(hidden[i]);
-        if (!strncmp(path, hidden[i], n) && path[n] == '/')
-            return true;
-    }
-    return false;
-}
-
 static int check_file(const struct daemon *d, const struct service *who, const char *origin,
                       const char *key, const char *path, bool secret, struct ocv_error *err)
 {
-    if (who->unit && is_below_home(path))
-        cli_warn(&d->cli, "%s: %s: %s: the service sees no home directories (ProtectHome=)", origin,
-                 key, path);
+    static const char *const hidden[] = {"/home", "/root", "/run/user"}; /* see systemd.exec(5) */
+    for (size_t i = 0; who->unit && i < sizeof(hidden) / sizeof(*hidden); i++) {
+        size_t n = strlen(hidden[i]);
+        if (!strncmp(path, hidden[i], n) && path[n] == '/')
+            cli_warn(&d->cli, "%s: %s: %s: the service sees no home directories (ProtectHome=)",
+                     origin, key, path);
+    }
     int fault = fault_of(who, path);
     if (!fault)
         return OCV_OK;

@@ -84,7 +84,7 @@ static enum MHD_Result handle_request(void *cls, struct MHD_Connection *connecti
     struct server *server = cls;
     struct http_request *request = *context;
     if (!request) {
-        connections_busy(connection);
+        connections_mark(connection, true);
         /* A request that reads has no use for a body, and if two programs disagree about where it
          * ends, requests can be smuggled: close such a connection. */
         struct body_framing framing = {0};
@@ -127,7 +127,7 @@ static void request_completed(void *cls, struct MHD_Connection *connection, void
 {
     struct server *server = cls;
     struct http_request *request = *context;
-    connections_idle(connection);
+    connections_mark(connection, false);
     if (!request)
         return;
     mirror_completed(request->instance->mirror, connection, &request->inner, why);
@@ -295,14 +295,14 @@ enum selfcheck selfcheck_mirror(struct server *server, const char *listen_addres
     if (bind(fd, (struct sockaddr *)&client, len) == 0 &&
         getsockname(fd, (struct sockaddr *)&client, &client_len) == 0)
         from = address_port((struct sockaddr *)&client);
-    connections_expect(&server->mirror_peers, from);
+    atomic_store(&server->mirror_peers.expected, from);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)); /* also limits connect */
     bool ok = connect(fd, (struct sockaddr *)&address, len) == 0 &&
               send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL) == sizeof(request) - 1;
     size_t n = ok ? (size_t)(recv(fd, head, 12, MSG_WAITALL) + 1) : 0;
     close(fd);
-    bool met = connections_met(&server->mirror_peers);
+    bool met = atomic_exchange(&server->mirror_peers.expected, 0) == 0;
     if (n > 1 && from && !met)
         return SELFCHECK_FOREIGN;
     return n == 13 && memcmp(head, "HTTP/1.1 200", 12) == 0 ? SELFCHECK_ALIVE : SELFCHECK_DEAD;

@@ -347,7 +347,7 @@ static enum MHD_Result handle_request(struct current *current, struct MHD_Connec
 {
     struct call *call = *context, **new_call = (struct call **)context;
     if (!call)
-        connections_busy(connection);
+        connections_mark(connection, true);
     if (upload)
         return MHD_NO; /* no path takes a request body */
     if (call)
@@ -403,7 +403,7 @@ static void request_completed(void *cls, struct MHD_Connection *connection, void
 {
     struct call *call = *context;
     (void)cls, (void)why;
-    connections_idle(connection);
+    connections_mark(connection, false);
     if (!call)
         return;
     free_call(call);

@@ -97,51 +97,27 @@ static void copy_name(char out[NAME_BYTES], const char *text)
     out[n] = '\0';
 }
 
-/* Call with the lock held, so that no other name is added. */
-static struct named_counter *add_named(struct family *f, const char *first, const char *second)
+void metrics_raise(struct metrics *m, enum metrics_family family, const char *first,
+                   const char *second, uint64_t n)
 {
-    size_t n = atomic_load_explicit(&f->n, memory_order_relaxed);
-    if (n > NAMES_MAX) /* the last counter takes all further names */
-        return &f->items[NAMES_MAX];
-    bool full = n == NAMES_MAX;
-    copy_name(f->items[n].first, full ? "other" : first);
-    copy_name(f->items[n].second, full ? "other" : second);
-    atomic_store_explicit(&f->n, n + 1, memory_order_release);
-    return &f->items[n];
-}
-
-static void raise_named(struct metrics *m, struct family *f, const char *first, const char *second,
-                        uint64_t n)
-{
+    struct family *f = &m->families[family];
+    second = second ? second : "";
     struct named_counter *item = find_named(f, first, second);
     if (!item) {
         pthread_mutex_lock(&m->lock);
         item = find_named(f, first, second); /* another thread may have added it */
-        if (!item)
-            item = add_named(f, first, second);
+        size_t used = atomic_load_explicit(&f->n, memory_order_relaxed);
+        if (!item && used > NAMES_MAX) {
+            item = &f->items[NAMES_MAX]; /* the last counter takes all further names */
+        } else if (!item) {
+            item = &f->items[used];
+            copy_name(item->first, used == NAMES_MAX ? "other" : first);
+            copy_name(item->second, used == NAMES_MAX ? "other" : second);
+            atomic_store_explicit(&f->n, used + 1, memory_order_release);
+        }
         pthread_mutex_unlock(&m->lock);
     }
     atomic_fetch_add_explicit(&item->count, n, memory_order_relaxed);
-}
-
-void metrics_chosen(struct metrics *m, const char *label)
-{
-    raise_named(m, &m->chosen, label ? label : "", "", 1);
-}
-
-void metrics_shadow(struct metrics *m, enum outcome outcome, const char *label, uint64_t n)
-{
-    raise_named(m, &m->shadow, outcome_names[outcome], label, n);
-}
-
-void metrics_upstream_error(struct metrics *m, const char *registry, const char *kind)
-{
-    raise_named(m, &m->errors, registry, kind, 1);
-}
-
-void metrics_upstream(struct metrics *m, const char *what)
-{
-    raise_named(m, &m->upstream, what, "", 1);
 }
 
 void metrics_probe(struct metrics *m, int64_t now_ms, int64_t took_ms, bool changed)
@@ -157,19 +133,4 @@ void metrics_config_read(struct metrics *m, bool valid)
     metrics_set(m, METRIC_CONFIG_LAST_RELOAD_SUCCESSFUL, valid);
     if (valid)
         atomic_store_explicit(&m->config_read_ms, unix_ms(), memory_order_relaxed);
-}
-
-void metrics_provider_failed(struct metrics *m, const char *provider)
-{
-    raise_named(m, &m->failures, provider, "", 1);
-}
-
-void metrics_credential_provider(struct metrics *m, const char *provider, const char *how)
-{
-    raise_named(m, &m->credentials, provider, how, 1);
-}
-
-void metrics_foreign(struct metrics *m, const char *where)
-{
-    raise_named(m, &m->foreign, where, "", 1);
 }

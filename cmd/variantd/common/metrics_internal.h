@@ -40,7 +40,7 @@ struct metrics {
     atomic_int_fast64_t config_read_ms; /* Unix time */
     int64_t started_ms;                 /* the same, never changed */
     pthread_mutex_t lock;               /* for adding names to the tables below */
-    struct family chosen, shadow, errors, upstream, failures, foreign, credentials;
+    struct family families[METRICS_FAMILIES];
 };
 
 /* The kernel's numbers about this process that Prometheus client libraries report. */

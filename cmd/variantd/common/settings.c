@@ -48,21 +48,10 @@ const struct ocv_config *settings_for_text(const struct settings *settings, cons
     return ocv_config_for_reference(settings->config, reference);
 }
 
-static bool rules_on(const struct ocv_config *config)
+bool settings_tag_rules(const struct ocv_config *config)
 {
     const char *text = ocv_config_get(config, "tag_rules");
     return text && !strcmp(text, "on");
-}
-
-bool settings_tag_rules(const struct settings *settings, const struct ocv_reference *reference)
-{
-    return rules_on(ocv_config_for_reference(settings->config, reference));
-}
-
-enum ocv_choose settings_choose(const struct settings *settings,
-                                const struct ocv_reference *reference)
-{
-    return ocv_config_choose(ocv_config_for_reference(settings->config, reference));
 }
 
 /* "registry:5000" -> "registry--5000": podman refuses a colon in a mirror's path. */
@@ -318,7 +307,8 @@ static int read_settings(struct settings *s, const struct settings_flags *flags,
               : !strcmp(mode, "proxy")  ? MODE_PROXY
                                         : MODE_AUTO;
     s->serve_private = !strcmp(text_setting(s, "serve_private", "false"), "true");
-    s->tag_rules = rules_on(s->config) || ocv_config_any_repository(s->config, "tag_rules", "on");
+    s->tag_rules =
+        settings_tag_rules(s->config) || ocv_config_any_repository(s->config, "tag_rules", "on");
     s->log_json = !strcmp(text_setting(s, "log", "text"), "json");
     s->access_log = !strcmp(text_setting(s, "access_log", "on"), "on");
 

@@ -52,12 +52,8 @@ struct settings {
 const struct ocv_config *settings_for_text(const struct settings *settings, const char *text);
 /** The reference of that name; NULL if it is none. The caller frees it. */
 struct ocv_reference *settings_reference(const char *text);
-/** True if tag rules apply to the repository. */
-bool settings_tag_rules(const struct settings *settings, const struct ocv_reference *reference);
-/** Whether variants are chosen in the repository (NULL: in repositories without a setting of their
- *  own). */
-enum ocv_choose settings_choose(const struct settings *settings,
-                                const struct ocv_reference *reference);
+/** True if tag rules apply, by the configuration of a repository. */
+bool settings_tag_rules(const struct ocv_config *config);
 /** The upstream of that name; "index.docker.io" and "registry-1.docker.io" mean "docker.io". NULL:
  *  not configured, so never contacted. */
 const struct upstream *settings_upstream(const struct settings *settings, const char *name);

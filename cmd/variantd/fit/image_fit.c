@@ -92,7 +92,7 @@ static bool fit_by_kept_index(const struct instance *instance, const struct fit_
                  (entry.is_index || (entry.found && repository));
     if (known)
         take_entry(instance, q, &entry, kept.reference, out);
-    mirror_entry_free(&entry);
+    ocv_record_free(&entry.said);
     ocv_record_index_free(&kept);
     budget_read_end(SIZE_MAX);
     return known;
@@ -110,7 +110,7 @@ static void fit_in_index(const struct instance *instance, const struct fit_quest
         out->verdict = "unknown";
         snprintf(out->reason, sizeof(out->reason), "%s", err.message);
     }
-    mirror_entry_free(&entry);
+    ocv_record_free(&entry.said);
 }
 
 /* The node has no record: ask the registry. */
@@ -150,7 +150,7 @@ static void fit_by_upstream(const struct instance *instance, const struct fit_qu
             entry.found &&
             fit_by_properties(instance, pinned, q->given, &entry.said, &by_labels) == OCV_OK)
             *out = by_labels;
-        mirror_entry_free(&entry);
+        ocv_record_free(&entry.said);
     }
 }
 

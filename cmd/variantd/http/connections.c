@@ -30,16 +30,6 @@ void connections_destroy(struct connections *p)
     pthread_mutex_destroy(&p->lock);
 }
 
-void connections_expect(struct connections *p, unsigned port)
-{
-    atomic_store(&p->expected, port);
-}
-
-bool connections_met(struct connections *p)
-{
-    return atomic_exchange(&p->expected, 0) == 0;
-}
-
 void connections_notify(void *cls, struct MHD_Connection *connection, void **context,
                         enum MHD_ConnectionNotificationCode code)
 {
@@ -156,21 +146,11 @@ unsigned connections_client(struct MHD_Connection *connection)
     return (unsigned)peer->client;
 }
 
-static void mark_idle_since(struct MHD_Connection *connection, int64_t since)
+void connections_mark(struct MHD_Connection *connection, bool busy)
 {
     struct watched_connection *peer = peer_of(connection);
     if (peer)
-        atomic_store_explicit(&peer->since, since, memory_order_relaxed);
-}
-
-void connections_busy(struct MHD_Connection *connection)
-{
-    mark_idle_since(connection, 0);
-}
-
-void connections_idle(struct MHD_Connection *connection)
-{
-    mark_idle_since(connection, ocv_clock_ms());
+        atomic_store_explicit(&peer->since, busy ? 0 : ocv_clock_ms(), memory_order_relaxed);
 }
 
 static bool is_crowded(const struct connections *p)

@@ -145,7 +145,7 @@ enum MHD_Result foreign_refuse(struct MHD_Connection *connection, struct metrics
                          "of host_names, and a web page may not ask\"}]}\n";
     struct MHD_Response *response =
         MHD_create_response_from_buffer(sizeof(text) - 1, text, MHD_RESPMEM_PERSISTENT);
-    metrics_foreign(metrics, where);
+    metrics_raise(metrics, METRICS_FOREIGN, where, NULL, 1);
     if (!response)
         return MHD_NO;
     MHD_add_response_header(response, "Content-Type", "application/json");

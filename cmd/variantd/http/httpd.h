@@ -81,22 +81,19 @@ struct connections {
     struct watched_connection *first;
     size_t n, max;
     uint64_t changes, seen; /* opened and closed; the number at the last connections_stir */
-    atomic_uint expected;   /* a client's port; 0: it has connected, or none is expected */
+    atomic_uint expected;   /* the loopback port from which a client is going to connect; 0: it has
+                               connected, or none is expected */
 };
 
 /** `max`: the listener's limit. */
 void connections_init(struct connections *peers, size_t max);
 /** Call without open connections. */
 void connections_destroy(struct connections *peers);
-/** A client is going to connect from this loopback port; connections_met: has it done so? */
-void connections_expect(struct connections *peers, unsigned port);
-bool connections_met(struct connections *peers);
 /** libmicrohttpd's MHD_OPTION_NOTIFY_CONNECTION; `cls` is the struct connections. */
 void connections_notify(void *cls, struct MHD_Connection *connection, void **context,
                         enum MHD_ConnectionNotificationCode code);
-/** A request begins; connections_idle: it has ended. */
-void connections_busy(struct MHD_Connection *connection);
-void connections_idle(struct MHD_Connection *connection);
+/** A request begins, or has ended. */
+void connections_mark(struct MHD_Connection *connection, bool busy);
 /** The user to whom the workers count the connection's requests: 0 for root, for the daemon's own
  *  user, and if unknown. Call from the request's own thread. */
 unsigned connections_client(struct MHD_Connection *connection);

@@ -11,35 +11,28 @@
 #define RECORD_HANDSHAKE 0x16   /* RFC 8446, 5.1: ContentType; no HTTP method begins with it */
 #define GREETING_MAX (4 * 4096) /* read before the answer: unread bytes reset the connection */
 
-static void refuse_tls(int fd)
-{
-    static const char answer[] = "HTTP/1.1 400 Bad Request\r\n"
-                                 "Content-Type: text/plain\r\n"
-                                 "Content-Length: 83\r\n"
-                                 "Connection: close\r\n\r\n"
-                                 "variantd: this address speaks plain HTTP, "
-                                 "and was asked in TLS: http://, not https\n";
-    char greeting[4096];
-    for (size_t taken = 0; taken < GREETING_MAX;) {
-        ssize_t n = recv(fd, greeting, sizeof(greeting), MSG_DONTWAIT);
-        if (n <= 0)
-            break;
-        taken += (size_t)n;
-    }
-    (void)send(fd, answer, sizeof(answer) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-    shutdown(fd, SHUT_RDWR); /* libmicrohttpd closes it */
-    log_line(LOG_LEVEL_DEBUG, "a client started TLS: 400");
-}
-
-/* True if the client has sent something, or nothing more can come. */
+/* True if the client has sent something, or nothing more can come. One that starts TLS is told. */
 static bool has_begun(int fd)
 {
+    static const char refusal[] = "HTTP/1.1 400 Bad Request\r\n"
+                                  "Content-Type: text/plain\r\n"
+                                  "Content-Length: 83\r\n"
+                                  "Connection: close\r\n\r\n"
+                                  "variantd: this address speaks plain HTTP, "
+                                  "and was asked in TLS: http://, not https\n";
+    char greeting[4096];
     unsigned char first;
     ssize_t n = recv(fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return false;
-    if (n == 1 && first == RECORD_HANDSHAKE)
-        refuse_tls(fd);
+    if (n != 1 || first != RECORD_HANDSHAKE)
+        return true;
+    for (size_t taken = 0; taken < GREETING_MAX; taken += (size_t)n)
+        if ((n = recv(fd, greeting, sizeof(greeting), MSG_DONTWAIT)) <= 0)
+            break;
+    (void)send(fd, refusal, sizeof(refusal) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    shutdown(fd, SHUT_RDWR); /* libmicrohttpd closes it */
+    log_line(LOG_LEVEL_DEBUG, "a client started TLS: 400");
     return true;
 }
 

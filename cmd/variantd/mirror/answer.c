@@ -77,7 +77,8 @@ void log_answer(struct mirror *mirror, struct MHD_Connection *connection, const 
 {
     metrics_request(mirror->metrics, what->outcome, what->us, what->bytes);
     if (what->outcome == OUTCOME_VARIANT)
-        metrics_chosen(mirror->metrics, *what->label ? what->label : "default");
+        metrics_raise(mirror->metrics, METRICS_CHOSEN, *what->label ? what->label : "default", NULL,
+                      1);
     if (!log_wants_requests())
         return;
     char peer[INET6_ADDRSTRLEN] = "-";
@@ -200,7 +201,7 @@ bool answer_from_cache(struct mirror *mirror, struct MHD_Connection *connection,
         return false;
     }
     *result = MHD_queue_response(connection, cached->status, cached->response);
-    metrics_upstream(mirror->metrics, "remembered");
+    metrics_raise(mirror->metrics, METRICS_UPSTREAM, "remembered", NULL, 1);
     struct log_request line = {.status = cached->status,
                                .outcome = cached->outcome,
                                .label = cached->label,

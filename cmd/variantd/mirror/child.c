@@ -34,7 +34,7 @@ static int ask_child(struct lookup *l, const struct ocv_descriptor *wanted, bool
     reference.digest = digest; /* borrowed for this call */
     OCV_TRY(lookup_need_client(l, err));
     if (!body) {
-        metrics_upstream(l->mirror->metrics, "head");
+        metrics_raise(l->mirror->metrics, METRICS_UPSTREAM, "head", NULL, 1);
         OCV_TRY(upstream_head(&l->from, &reference, NULL, &head, err));
         /* a HEAD that says something else, or nothing: the bytes tell */
         const struct ocv_descriptor *said = &head.descriptor;
@@ -42,7 +42,7 @@ static int ask_child(struct lookup *l, const struct ocv_descriptor *wanted, bool
                (*said->digest && strcmp(said->digest, digest) != 0);
     }
     if (body) {
-        metrics_upstream(l->mirror->metrics, "get");
+        metrics_raise(l->mirror->metrics, METRICS_UPSTREAM, "get", NULL, 1);
         OCV_TRY(upstream_get(&l->from, &reference, digest, &document, err));
         head.descriptor = document->descriptor;
         sizes_learn(l->mirror, &reference, head.descriptor.media_type, &document->body);
@@ -71,7 +71,7 @@ static int ask_child(struct lookup *l, const struct ocv_descriptor *wanted, bool
 static struct lookup_result *missing_child(struct lookup *l, const struct ocv_descriptor *wanted,
                                            const char *why)
 {
-    metrics_upstream_error(l->mirror->metrics, l->q->upstream->name, "child");
+    metrics_raise(l->mirror->metrics, METRICS_ERRORS, l->q->upstream->name, "child", 1);
     log_line(LOG_LEVEL_WARNING, "%s@%s, chosen for %s, %s", l->q->reference->name, wanted->digest,
              l->q->reference->tag, why);
     struct lookup_result *v =

@@ -162,8 +162,8 @@ static int decide_entry(struct mirror_choice *choice, const struct mirror *mirro
     }
     metrics_add(mirror->metrics, METRIC_DENY_TOTAL, n);
     /* only served choices are on the node, so only they are recorded */
-    if (ocv_index_has_variants(index) &&
-        settings_choose(mirror->settings, reference) == OCV_CHOOSE_ON)
+    const struct ocv_config *own = ocv_config_for_reference(mirror->settings->config, reference);
+    if (ocv_index_has_variants(index) && ocv_config_choose(own) == OCV_CHOOSE_ON)
         choice_note(choice, mirror, from, reference, index, entry);
     if (!entry) {
         choice->outcome = OUTCOME_NO_FIT;

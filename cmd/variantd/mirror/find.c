@@ -11,11 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void mirror_entry_free(struct mirror_entry *entry)
-{
-    ocv_record_free(&entry->said);
-}
-
 int mirror_describe(struct mirror *m, const char *text, const struct ocv_index *index,
                     const char *own, const char *digest, struct mirror_entry *out,
                     struct ocv_error *err)
@@ -117,7 +112,7 @@ int mirror_labels(struct mirror *m, const char *text, bool trusted, struct mirro
     if (status < 0 || upstream->layout) /* a layout has its indexes, and needs no labels */
         return status;
     OCV_TRY(source_open(m, upstream, trusted, &from, err));
-    metrics_upstream(m->metrics, "get");
+    metrics_raise(m->metrics, METRICS_UPSTREAM, "get", NULL, 1);
     status = read_labels(&from, reference, out, err);
     source_close(m, &from, trusted, status);
     return status;

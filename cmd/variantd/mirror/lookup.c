@@ -63,22 +63,6 @@ static struct tag *remember_tag(struct lookup *l, const struct head *head)
     return tag;
 }
 
-/* If the HEAD answer has no digest, fetch the tag's document to compute it. */
-static int ask_head(struct lookup *l, struct tag *known, struct tag **out, struct ocv_error *err)
-{
-    struct head head = {0};
-    OCV_TRY(lookup_need_client(l, err));
-    metrics_upstream(l->mirror->metrics, "head");
-    OCV_TRY(upstream_head(&l->from, l->q->reference, known ? known->head.etag : NULL, &head, err));
-    if (head.unchanged && known) {
-        atomic_store(&known->validated_ms, ocv_clock_ms());
-        *out = refcounted_ref(known);
-        return OCV_OK;
-    }
-    *out = remember_tag(l, &head);
-    return *out ? OCV_OK : ocv_error_nomem(err);
-}
-
 static int find_tag(struct lookup *l, struct tag **out, struct ocv_error *err)
 {
     struct key key;
@@ -88,9 +72,21 @@ static int find_tag(struct lookup *l, struct tag **out, struct ocv_error *err)
     int status = OCV_OK;
     if (known && ttl_ms > 0 && ocv_clock_ms() - atomic_load(&known->validated_ms) < ttl_ms) {
         *out = refcounted_ref(known); /* recent enough not to ask upstream */
-        metrics_upstream(l->mirror->metrics, "remembered");
+        metrics_raise(l->mirror->metrics, METRICS_UPSTREAM, "remembered", NULL, 1);
     } else {
-        status = ask_head(l, known, out, err);
+        struct head head = {0};
+        status = lookup_need_client(l, err);
+        if (status == OCV_OK) {
+            metrics_raise(l->mirror->metrics, METRICS_UPSTREAM, "head", NULL, 1);
+            status = upstream_head(&l->from, l->q->reference, known ? known->head.etag : NULL,
+                                   &head, err);
+        }
+        if (status == OCV_OK && head.unchanged && known) {
+            atomic_store(&known->validated_ms, ocv_clock_ms());
+            *out = refcounted_ref(known);
+        } else if (status == OCV_OK && !(*out = remember_tag(l, &head))) {
+            status = ocv_error_nomem(err);
+        }
         if (status == OCV_ERR_NOT_FOUND || status == OCV_ERR_DENIED)
             cache_forget(l->mirror->tags, &key);
     }
@@ -114,7 +110,7 @@ static int fetch_choice(struct lookup *l, bool ruled, struct tag **tag, struct m
     ocv_auto(document) document = NULL;
     struct key key;
     OCV_TRY(lookup_need_client(l, err));
-    metrics_upstream(l->mirror->metrics, "get");
+    metrics_raise(l->mirror->metrics, METRICS_UPSTREAM, "get", NULL, 1);
     OCV_TRY(upstream_get(&l->from, l->q->reference, NULL, &document, err));
     sizes_learn_own(l->mirror, l->q->reference, document->descriptor.digest, document->body.len);
     if (strcmp(document->descriptor.digest, (*tag)->head.descriptor.digest) != 0) {
@@ -183,7 +179,7 @@ static struct lookup_result *result_of_choice(struct lookup *l, const struct mir
             return v;
         break;
     default:
-        metrics_upstream_error(l->mirror->metrics, l->q->upstream->name, "data");
+        metrics_raise(l->mirror->metrics, METRICS_ERRORS, l->q->upstream->name, "data", 1);
         v = lookup_result_new(OUTCOME_UPSTREAM_ERROR, 502, "MANIFEST_INVALID", choice->message);
     }
     if (v)

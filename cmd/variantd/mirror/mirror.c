@@ -101,21 +101,6 @@ static enum MHD_Result pass_through(struct mirror_request *r)
     return passthrough_start(r) ? MHD_YES : answer_busy(r);
 }
 
-/* A tag is passed through unless variants are chosen in its repository. Under `shadow` the choice
- * is looked up separately, and the answer does not wait for it. */
-static enum MHD_Result begin_tag(struct mirror_request *r)
-{
-    enum ocv_choose choose = settings_choose(r->mirror->settings, r->route.reference);
-    if (choose == OCV_CHOOSE_ON)
-        return flight_join(r, NULL) ? MHD_YES : answer_busy(r);
-    r->passed_as = choose == OCV_CHOOSE_OFF ? OUTCOME_OFF : OUTCOME_SHADOW;
-    if (choose == OCV_CHOOSE_SHADOW)
-        flight_shadow(r);
-    if (r->route.view == VIEW_RESOLVER)
-        return answer_error(r, 404, r->passed_as, "MANIFEST_UNKNOWN", MIRROR_ORDINARY);
-    return pass_through(r);
-}
-
 /* Answer at once if the route suffices, else ask upstream. */
 static enum MHD_Result begin_request(struct mirror_request *r)
 {
@@ -132,10 +117,23 @@ static enum MHD_Result begin_request(struct mirror_request *r)
                             "this registry is not configured here");
     case ROUTE_NO_MEMORY:
         return answer_busy(r);
-    case ROUTE_TAG:
+    case ROUTE_TAG: {
         if (r->route.view == VIEW_RAW)
             return pass_through(r);
-        return begin_tag(r);
+        /* A tag is passed through unless variants are chosen in its repository. Under `shadow` the
+         * choice is looked up separately, and the answer does not wait for it. */
+        const struct ocv_config *config = r->mirror->settings->config;
+        enum ocv_choose choose =
+            ocv_config_choose(ocv_config_for_reference(config, r->route.reference));
+        if (choose == OCV_CHOOSE_ON)
+            return flight_join(r, NULL) ? MHD_YES : answer_busy(r);
+        r->passed_as = choose == OCV_CHOOSE_OFF ? OUTCOME_OFF : OUTCOME_SHADOW;
+        if (choose == OCV_CHOOSE_SHADOW)
+            flight_shadow(r);
+        if (r->route.view == VIEW_RESOLVER)
+            return answer_error(r, 404, r->passed_as, "MANIFEST_UNKNOWN", MIRROR_ORDINARY);
+        return pass_through(r);
+    }
     default:
         if (r->route.view != VIEW_RESOLVER)
             return pass_through(r);

@@ -48,18 +48,17 @@ int mirror_registries(struct mirror *mirror, bool trusted, struct ocv_buffer *js
 const struct ocv_tag_rules *mirror_tag_rules(const struct mirror *mirror);
 /** Description of a digest in the index at a reference, or in another index. */
 struct mirror_entry {
-    bool variants; /**< the index carries variants */
-    bool is_index; /**< the digest is that of the document at the reference */
-    bool alone;    /**< there is an image without an index */
-    bool found;    /**< the digest is an entry of the index, described by `said` */
-    struct ocv_record said;
+    bool variants;          /**< the index carries variants */
+    bool is_index;          /**< the digest is that of the document at the reference */
+    bool alone;             /**< there is an image without an index */
+    bool found;             /**< the digest is an entry of the index, described by `said` */
+    struct ocv_record said; /**< to be freed with ocv_record_free */
     char fit[64]; /**< label of what this node would get, "null" for the default; empty: nothing, or
                      no index with variants */
     /* digests of the entries that this node would get, and that an engine takes by itself; or empty
      */
     char fit_digest[OCV_DIGEST_MAX], default_digest[OCV_DIGEST_MAX];
 };
-void mirror_entry_free(struct mirror_entry *entry);
 int mirror_find(struct mirror *mirror, const char *reference, const char *digest, bool trusted,
                 struct mirror_entry *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** The same for an index in memory with digest `own`. */

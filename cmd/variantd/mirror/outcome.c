@@ -65,7 +65,7 @@ struct lookup_result *lookup_result_of_error(struct mirror *mirror, const struct
     }
     bool missing = err->status == OCV_ERR_NOT_FOUND, denied = err->status == OCV_ERR_DENIED;
     if (!missing)
-        metrics_upstream_error(mirror->metrics, upstream->name, kind_of(err));
+        metrics_raise(mirror->metrics, METRICS_ERRORS, upstream->name, kind_of(err), 1);
     if (denied)
         denied_remember(mirror, upstream, identity, reference, err);
     else if (missing)
@@ -96,7 +96,7 @@ void shadow_log(const struct mirror *mirror, const struct ocv_reference *referen
                             "Private registries)"
                           : result->message;
     const char *label = !variant ? "" : *result->label ? result->label : "default";
-    metrics_shadow(mirror->metrics, result->outcome, label, n);
+    metrics_raise(mirror->metrics, METRICS_SHADOW, metrics_outcome_name(result->outcome), label, n);
     if (variant)
         log_line(LOG_LEVEL_INFO, "%s:%s: shadow: would serve %s (%s)", reference->name,
                  reference->tag, *result->label ? result->label : "the default",

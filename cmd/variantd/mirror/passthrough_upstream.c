@@ -73,22 +73,10 @@ static bool check_document(struct passthrough *p)
     if (head->size < 0 ||
         (head->size >= known->least && (!known->most || head->size <= known->most)))
         return true;
-    metrics_upstream_error(p->mirror->metrics, p->upstream->name, "mismatch");
+    metrics_raise(p->mirror->metrics, METRICS_ERRORS, p->upstream->name, "mismatch", 1);
     p->no = lookup_result_new(OUTCOME_UPSTREAM_ERROR, 502, "UNKNOWN",
                               "upstream's size differs from the manifest's");
     return false;
-}
-
-/* Gather as much as there is room for. */
-static long acquire_block(struct passthrough *p)
-{
-    for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
-        if (!budget_acquire_spare(blocks[i].bytes, blocks[i].limit))
-            continue;
-        p->held += blocks[i].bytes;
-        return (long)blocks[i].bytes;
-    }
-    return 0;
 }
 
 static int on_head(void *data, const struct ocv_stream_head *head)
@@ -144,6 +132,11 @@ static int ask_registry(struct passthrough *p, struct ocv_error *err)
     OCV_TRY(client_acquire(p->mirror->clients, p->upstream, p->identity,
                            streams ? PATIENCE_BLOB : PATIENCE_DOCUMENT,
                            p->until_ms - ocv_clock_ms(), &client, err));
+    long block = 0; /* gather as much as there is room for */
+    for (size_t i = 0; streams && !block && i < sizeof(blocks) / sizeof(*blocks); i++)
+        if (budget_acquire_spare(blocks[i].bytes, blocks[i].limit))
+            block = (long)blocks[i].bytes;
+    p->held += (size_t)block;
     struct ocv_stream question = {
         .kind = kinds[p->kind],
         .reference = p->reference,
@@ -153,12 +146,16 @@ static int ask_registry(struct passthrough *p, struct ocv_error *err)
         .accept = p->accept[0] ? p->accept : NULL,
         .range = p->range[0] ? p->range : NULL,
         .most = p->kind == ROUTE_BLOB ? p->known.most : 0,
-        .buffer = streams ? acquire_block(p) : 0,
+        .buffer = block,
         .head = on_head,
         .body = on_body,
         .data = p,
     };
-    metrics_upstream(p->mirror->metrics, streams ? "blob" : p->head_only ? "head" : "get");
+    metrics_raise(p->mirror->metrics, METRICS_UPSTREAM,
+                  streams        ? "blob"
+                  : p->head_only ? "head"
+                                 : "get",
+                  NULL, 1);
     p->question = &question;
     int status = ocv_registry_stream(client_registry(client), &question, err);
     p->question = NULL;
@@ -189,40 +186,34 @@ static int open_blob(struct passthrough *p, struct ocv_error *err)
 }
 
 /* A file may be damaged: a whole blob is hashed while it is sent, as with a registry. */
-static int push_file(struct passthrough *p, struct ocv_hasher *hasher, char *bytes,
-                     struct ocv_error *err)
-{
-    ssize_t n = 0;
-    for (int64_t at = 0; at < p->size; at += n) {
-        n = pread(p->fd, bytes, BUFFER, at);
-        if (n <= 0)
-            return ocv_error_set(err, OCV_ERR_IO, "%s@%s: read ended early", p->reference->name,
-                                 p->reference->digest);
-        if (on_body(p, bytes, (size_t)n) != 0)
-            return ocv_error_set(err, OCV_ERR_INTERRUPTED, "stopped");
-        OCV_TRY(ocv_hasher_update(hasher, bytes, (size_t)n, err));
-    }
-    char digest[OCV_DIGEST_MAX];
-    OCV_TRY(ocv_hasher_final(hasher, digest, err));
-    if (strcmp(digest, p->reference->digest) != 0)
-        return ocv_error_set(err, OCV_ERR_MISMATCH, "%s@%s: the bytes have digest %s",
-                             p->reference->name, p->reference->digest, digest);
-    return OCV_OK;
-}
-
 static int stream_file(struct passthrough *p, struct ocv_error *err)
 {
     ocv_auto(ocv_hasher) hasher = NULL;
-    int status = ocv_hasher_new(p->reference->digest, &hasher, err);
-    char *bytes = status == OCV_OK ? malloc(BUFFER) : NULL;
+    char digest[OCV_DIGEST_MAX];
+    OCV_TRY(ocv_hasher_new(p->reference->digest, &hasher, err));
+    ocv_auto_free char *bytes = malloc(BUFFER);
     if (!bytes)
-        return status < 0 ? status : ocv_error_nomem(err);
+        return ocv_error_nomem(err);
+    int status = OCV_OK;
     if (on_head(p, &p->head) != 0)
         status =
             p->stream ? ocv_error_set(err, OCV_ERR_INTERRUPTED, "stopped") : ocv_error_nomem(err);
-    else
-        status = push_file(p, hasher, bytes, err);
-    free(bytes);
+    for (int64_t at = 0; status == OCV_OK && at < p->size;) {
+        ssize_t n = pread(p->fd, bytes, BUFFER, at);
+        if (n <= 0)
+            status = ocv_error_set(err, OCV_ERR_IO, "%s@%s: read ended early", p->reference->name,
+                                   p->reference->digest);
+        else if (on_body(p, bytes, (size_t)n) != 0)
+            status = ocv_error_set(err, OCV_ERR_INTERRUPTED, "stopped");
+        else
+            status = ocv_hasher_update(hasher, bytes, (size_t)n, err);
+        at += n;
+    }
+    if (status == OCV_OK)
+        status = ocv_hasher_final(hasher, digest, err);
+    if (status == OCV_OK && strcmp(digest, p->reference->digest) != 0)
+        status = ocv_error_set(err, OCV_ERR_MISMATCH, "%s@%s: the bytes have digest %s",
+                               p->reference->name, p->reference->digest, digest);
     if (!p->stream) { /* the bytes are in memory */
         close(p->fd);
         p->fd = -1;
@@ -275,8 +266,8 @@ void passthrough_run(struct job *job)
     if (p->stream) {
         stream_end(p->stream, status == OCV_OK);
         if (status != OCV_OK && status != OCV_ERR_INTERRUPTED) {
-            metrics_upstream_error(p->mirror->metrics, p->upstream->name,
-                                   status == OCV_ERR_MISMATCH ? "mismatch" : "blob");
+            metrics_raise(p->mirror->metrics, METRICS_ERRORS, p->upstream->name,
+                          status == OCV_ERR_MISMATCH ? "mismatch" : "blob", 1);
             log_line(LOG_LEVEL_WARNING, "%s: the client's connection is cut", err.message);
         }
     } else {

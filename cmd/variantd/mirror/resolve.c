@@ -15,29 +15,6 @@ void index_done(struct ocv_index **index, size_t reading)
     budget_read_end(reading);
 }
 
-static int find_index(const struct mirror *m, const struct source *from,
-                      const struct ocv_reference *reference, struct ocv_index **out,
-                      size_t *reading, struct ocv_error *err)
-{
-    struct document *document = NULL;
-    metrics_upstream(m->metrics, "get");
-    int missing = upstream_get(from, reference, NULL, &document, err);
-    if (missing < 0 && !(missing == OCV_ERR_NOT_FOUND && variants_by_rule(m, reference)))
-        return missing;
-    *reading = document ? document->body.len : 0;
-    budget_read_begin(*reading);
-    int status = variants_find(m, from, reference, document, out, err);
-    /* an ordinary image is decided about too: by its index, or by an index made of it alone */
-    if (status == OCV_OK && !*out)
-        status = document ? index_walk(from, reference, document, true, out, err) : missing;
-    if (status == OCV_OK && !*out)
-        status = ocv_index_of_manifest(&document->descriptor, out, err);
-    if (status < 0)
-        index_done(out, *reading);
-    refcounted_unref(document);
-    return status;
-}
-
 static void ask_end(struct mirror *m, const struct upstream *upstream, bool trusted)
 {
     pthread_mutex_lock(&m->lock);
@@ -82,18 +59,6 @@ void source_close(struct mirror *m, struct source *from, bool trusted, int statu
     ask_end(m, from->upstream, trusted);
 }
 
-static int decide_index(const struct mirror *m, const char *text, const struct ocv_index *index,
-                        struct ocv_buffer *json, struct ocv_error *err)
-{
-    const ocv_auto(snapshot) snapshot = node_get(m->node);
-    ocv_auto(ocv_reference) reference = settings_reference(text);
-    struct ocv_resolve_options options = {
-        .preferences = ocv_config_preferences_for(m->settings->config, reference)};
-    ocv_auto(ocv_decision) decision = NULL;
-    OCV_TRY(ocv_resolve(index, snapshot->profile, &options, &decision, err));
-    return ocv_decision_format_json(decision, json, err);
-}
-
 int name_parse(const struct mirror *m, const char *text, struct ocv_reference **reference,
                const struct upstream **upstream, struct ocv_error *err)
 {
@@ -109,10 +74,28 @@ int index_at(struct mirror *m, const char *text, bool trusted, struct ocv_index 
 {
     ocv_auto(ocv_reference) reference = NULL;
     const struct upstream *upstream = NULL;
+    struct document *document = NULL;
     struct source from;
     OCV_TRY(name_parse(m, text, &reference, &upstream, err));
     OCV_TRY(source_open(m, upstream, trusted, &from, err));
-    int status = find_index(m, &from, reference, index, reading, err);
+    metrics_raise(m->metrics, METRICS_UPSTREAM, "get", NULL, 1);
+    int missing = upstream_get(&from, reference, NULL, &document, err);
+    int status = missing;
+    if (missing == OCV_ERR_NOT_FOUND && variants_by_rule(m, reference))
+        status = OCV_OK; /* only a tag rule knows this tag */
+    if (status == OCV_OK) {
+        *reading = document ? document->body.len : 0;
+        budget_read_begin(*reading);
+        status = variants_find(m, &from, reference, document, index, err);
+        /* an ordinary image is decided about too: by its index, or by an index made of it alone */
+        if (status == OCV_OK && !*index)
+            status = document ? index_walk(&from, reference, document, true, index, err) : missing;
+        if (status == OCV_OK && !*index)
+            status = ocv_index_of_manifest(&document->descriptor, index, err);
+        if (status < 0)
+            index_done(index, *reading);
+        refcounted_unref(document);
+    }
     source_close(m, &from, trusted, status);
     return status;
 }
@@ -125,7 +108,15 @@ int mirror_resolve(struct mirror *m, const char *text, bool trusted, struct ocv_
     int status = index_at(m, text, trusted, &index, &reading, err);
     if (status < 0)
         return status;
-    status = decide_index(m, text, index, json, err);
+    const ocv_auto(snapshot) snapshot = node_get(m->node);
+    ocv_auto(ocv_reference) reference = settings_reference(text);
+    struct ocv_resolve_options options = {
+        .preferences = ocv_config_preferences_for(m->settings->config, reference)};
+    struct ocv_decision *decision = NULL;
+    status = ocv_resolve(index, snapshot->profile, &options, &decision, err);
+    if (status == OCV_OK)
+        status = ocv_decision_format_json(decision, json, err);
+    ocv_decision_free(decision);
     index_done(&index, reading);
     return status;
 }

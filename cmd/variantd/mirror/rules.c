@@ -74,7 +74,7 @@ static int get_blob(void *data, const struct ocv_descriptor *wanted, struct ocv_
     struct tag_question *a = data;
     ocv_auto_buffer config;
     ocv_buffer_init(&config, body->max);
-    metrics_upstream(a->mirror->metrics, "config");
+    metrics_raise(a->mirror->metrics, METRICS_UPSTREAM, "config", NULL, 1);
     a->read++;
     int status =
         ocv_registry_get_blob(client_registry(a->from->client), a->reference, wanted, &config, err);
@@ -144,8 +144,9 @@ const struct ocv_tag_rules *mirror_tag_rules(const struct mirror *mirror)
 bool variants_by_rule(const struct mirror *mirror, const struct ocv_reference *reference)
 {
     ocv_auto(ocv_tag) tag = NULL;
-    return mirror->rules && settings_tag_rules(mirror->settings, reference) && reference->tag &&
-           !reference->digest &&
+    return mirror->rules &&
+           settings_tag_rules(ocv_config_for_reference(mirror->settings->config, reference)) &&
+           reference->tag && !reference->digest &&
            ocv_tag_parse(mirror->rules, reference, NULL, &tag, NULL) == OCV_OK &&
            ocv_tag_names_group(tag);
 }

@@ -29,18 +29,6 @@ static json_t *find_member(const json_t *array, const char *key, const char *tex
     return NULL;
 }
 
-static bool has_value(const json_t *values, const json_t *value)
-{
-    size_t i;
-    json_t *item;
-    json_array_foreach(values, i, item)
-    {
-        if (json_equal(item, value))
-            return true;
-    }
-    return false;
-}
-
 static void add_line(struct ocv_buffer *out, const char *format, ...) OCV_PRINTF(2, 3);
 static void add_line(struct ocv_buffer *out, const char *format, ...)
 {
@@ -61,7 +49,10 @@ static void append_values(struct ocv_buffer *out, const json_t *before, const js
     json_t *value;
     json_array_foreach(after, i, value)
     {
-        if (has_value(before, value))
+        bool had = false;
+        for (size_t k = 0; k < json_array_size(before) && !had; k++)
+            had = json_equal(json_array_get(before, k), value);
+        if (had)
             continue;
         if (shown < VALUES_SHOWN)
             add_line(out, " %c%s", sign, json_string_value(value));
@@ -180,7 +171,8 @@ void node_diff_failures(const struct ocv_buffer *profile, struct metrics *metric
     json_array_foreach(json_object_get(root, "namespaces"), i, item)
     {
         if (strcmp(ocv_json_text_or(item, "status", ""), "failed") == 0)
-            metrics_provider_failed(metrics, ocv_json_text_or(item, "namespace", ""));
+            metrics_raise(metrics, METRICS_FAILURES, ocv_json_text_or(item, "namespace", ""), NULL,
+                          1);
         json_array_foreach(json_object_get(item, "devices"), k, device)
         {
             const char *why = ocv_json_text_or(json_object_get(device, "attributes"), "reason", "");

@@ -142,7 +142,7 @@ static void probe_again(struct node *node, const char *why)
     if (take_snapshot(node, NULL, &fresh, &err) < 0) {
         log_line(LOG_LEVEL_WARNING, "cannot probe this node (%s), keeping the last profile: %s",
                  why, err.message);
-        metrics_provider_failed(node->metrics, "probe");
+        metrics_raise(node->metrics, METRICS_FAILURES, "probe", NULL, 1);
         return;
     }
     ocv_auto_buffer changes;

@@ -89,22 +89,6 @@ static int type_of(const struct ocv_buffer *body, const char *hint, char *out, s
     return OCV_OK;
 }
 
-static int read_blob(const struct ocv_layout *layout, const struct ocv_descriptor *descriptor,
-                     struct document *document, struct ocv_error *err)
-{
-    int fd;
-    int64_t size;
-    OCV_TRY(ocv_layout_open_blob(layout, descriptor->digest, &fd, &size, err));
-    close(fd);
-    budget_read_begin((size_t)size);
-    int status = ocv_layout_read_blob(layout, descriptor->digest, &document->body, err);
-    if (status == OCV_OK)
-        status = type_of(&document->body, descriptor->media_type, document->descriptor.media_type,
-                         sizeof(document->descriptor.media_type), err);
-    budget_read_end((size_t)size);
-    return status;
-}
-
 int layout_get(const struct upstream *upstream, const struct ocv_reference *reference,
                const char *digest, struct document *document, struct ocv_error *err)
 {
@@ -126,7 +110,19 @@ int layout_get(const struct upstream *upstream, const struct ocv_reference *refe
     }
 
     struct ocv_error local = {0};
-    int status = read_blob(layout, &descriptor, document, &local);
+    int fd;
+    int64_t size;
+    int status = ocv_layout_open_blob(layout, descriptor.digest, &fd, &size, &local);
+    if (status == OCV_OK) {
+        close(fd);
+        budget_read_begin((size_t)size);
+        status = ocv_layout_read_blob(layout, descriptor.digest, &document->body, &local);
+        if (status == OCV_OK)
+            status =
+                type_of(&document->body, descriptor.media_type, document->descriptor.media_type,
+                        sizeof(document->descriptor.media_type), &local);
+        budget_read_end((size_t)size);
+    }
     if (status == OCV_ERR_NOT_FOUND)
         return not_found(reference, descriptor.digest, err);
     if (status == OCV_OK) {
@@ -163,18 +159,6 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int format_index(const struct layout_search *s, struct ocv_buffer *out,
-                        struct ocv_error *err)
-{
-    OCV_TRY(ocv_buffer_printf(out, err, "{\"name\":\"%s\",\"tags\":[", s->reference->repository));
-    for (size_t i = 0; i < s->n_tags; i++) {
-        /* tags need no escaping */
-        if (i == 0 || strcmp(s->tags[i], s->tags[i - 1]) != 0)
-            OCV_TRY(ocv_buffer_printf(out, err, "%s\"%s\"", i ? "," : "", s->tags[i]));
-    }
-    return ocv_buffer_append(out, "]}\n", 3, err);
-}
-
 int layout_tags(const struct upstream *upstream, const struct ocv_reference *reference,
                 struct ocv_buffer *json, struct ocv_error *err)
 {
@@ -187,8 +171,13 @@ int layout_tags(const struct upstream *upstream, const struct ocv_reference *ref
         status = not_found(reference, "tags", err);
     if (status == OCV_OK) {
         qsort(search.tags, search.n_tags, sizeof(*search.tags), by_text);
-        status = format_index(&search, json, err);
+        status = ocv_buffer_printf(json, err, "{\"name\":\"%s\",\"tags\":[", reference->repository);
     }
+    for (size_t i = 0; status == OCV_OK && i < search.n_tags; i++)
+        if (i == 0 || strcmp(search.tags[i], search.tags[i - 1]) != 0) /* they need no escaping */
+            status = ocv_buffer_printf(json, err, "%s\"%s\"", i ? "," : "", search.tags[i]);
+    if (status == OCV_OK)
+        status = ocv_buffer_append(json, "]}\n", 3, err);
     for (size_t i = 0; i < search.n_tags; i++)
         free(search.tags[i]);
     free(search.tags);

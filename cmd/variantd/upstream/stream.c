@@ -181,20 +181,16 @@ static bool send_bytes(struct stream *s, size_t held, const char *bytes, size_t 
     return !gone;
 }
 
-/* How many bytes to hold back after `come` bytes have arrived. */
-static size_t to_hold(const struct stream *s, int64_t come)
-{
-    int64_t free = s->size < 0 ? 0 : s->size - (int64_t)STREAM_HELD;
-    int64_t late = come - (free > 0 ? free : 0);
-    if (!s->hold || late <= 0)
-        return 0;
-    return late < (int64_t)STREAM_HELD ? (size_t)late : STREAM_HELD;
-}
-
 int stream_push(struct stream *s, const char *bytes, size_t len, bool more)
 {
     s->given += (int64_t)len;
-    size_t out = s->n_held + len - to_hold(s, s->given);
+    /* How many bytes to hold back. */
+    int64_t unheld = s->size < 0 ? 0 : s->size - (int64_t)STREAM_HELD;
+    int64_t late = s->given - (unheld > 0 ? unheld : 0);
+    size_t hold = !s->hold || late <= 0         ? 0
+                  : late < (int64_t)STREAM_HELD ? (size_t)late
+                                                : STREAM_HELD;
+    size_t out = s->n_held + len - hold;
     size_t old = out < s->n_held ? out : s->n_held, now = out - old;
     if (out && !send_bytes(s, old, bytes, now, more && s->given != s->size))
         return 1;

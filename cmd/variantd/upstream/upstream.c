@@ -57,7 +57,7 @@ static void provider_ended(void *data, const char *provider, enum ocv_credential
     static const char *const names[] = {"ok", "failed", "timeout", "unusable"};
     const struct clients *clients = data;
     if (how != OCV_CREDENTIAL_RUN_UNUSABLE)
-        metrics_credential_provider(clients->metrics, provider, names[how]);
+        metrics_raise(clients->metrics, METRICS_CREDENTIALS, provider, names[how], 1);
     if (how != OCV_CREDENTIAL_RUN_OK)
         log_line(LOG_LEVEL_WARNING, "credential provider %s: %s", provider, why);
 }

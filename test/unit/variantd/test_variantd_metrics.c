@@ -58,7 +58,7 @@ static void *raise_all(void *data)
     for (int i = 0; i < ROUNDS; i++) {
         char label[16];
         snprintf(label, sizeof(label), "label%d", i % 50);
-        metrics_chosen(metrics, label);
+        metrics_raise(metrics, METRICS_CHOSEN, label, NULL, 1);
         metrics_request(metrics, OUTCOME_VARIANT, 10, 5);
     }
     return NULL;
@@ -88,10 +88,10 @@ START_TEST(names_are_bounded)
     for (int i = 0; i < NAMES_MAX + 20; i++) {
         char label[16];
         snprintf(label, sizeof(label), "label%d", i);
-        metrics_chosen(metrics, label);
+        metrics_raise(metrics, METRICS_CHOSEN, label, NULL, 1);
     }
-    metrics_chosen(metrics, "label255");
-    metrics_chosen(metrics, "label256");
+    metrics_raise(metrics, METRICS_CHOSEN, "label255", NULL, 1);
+    metrics_raise(metrics, METRICS_CHOSEN, "label256", NULL, 1);
     print();
     ck_assert_uint_eq(lines_of("variantd_chosen_total"), NAMES_MAX + 1);
     ck_assert_uint_eq(value_of("variantd_chosen_total{label=\"label255\"}"), 2);
@@ -105,10 +105,10 @@ START_TEST(long_names_are_cut_alike)
     char name[300], line[400];
     memset(name, 'a', sizeof(name) - 1);
     name[sizeof(name) - 1] = '\0';
-    metrics_upstream_error(metrics, name, "network");
+    metrics_raise(metrics, METRICS_ERRORS, name, "network", 1);
     name[200] = 'b';
-    metrics_upstream_error(metrics, name, "network");
-    metrics_upstream_error(metrics, name, "denied");
+    metrics_raise(metrics, METRICS_ERRORS, name, "network", 1);
+    metrics_raise(metrics, METRICS_ERRORS, name, "denied", 1);
     print();
     name[127] = '\0';
     snprintf(line, sizeof(line), "variantd_upstream_errors_total{registry=\"%s\",kind=\"network\"}",
@@ -120,7 +120,7 @@ END_TEST
 
 START_TEST(values_are_escaped)
 {
-    metrics_chosen(metrics, "a\"b\\c\nd");
+    metrics_raise(metrics, METRICS_CHOSEN, "a\"b\\c\nd", NULL, 1);
     print();
     ck_assert_uint_eq(value_of("variantd_chosen_total{label=\"a\\\"b\\\\c\\nd\"}"), 1);
 }

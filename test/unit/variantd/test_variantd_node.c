@@ -100,13 +100,13 @@ START_TEST(test_metrics)
     metrics_request(m, OUTCOME_TIMEOUT, 3000000, 0);
     for (int i = 0; i < 400; i++) { /* somebody invents labels */
         snprintf(label, sizeof(label), "label%d", i);
-        metrics_chosen(m, label);
+        metrics_raise(m, METRICS_CHOSEN, label, NULL, 1);
     }
-    metrics_chosen(m, "label0");
-    metrics_upstream_error(m, "r.example:5000", "odd \"kind\"\n");
+    metrics_raise(m, METRICS_CHOSEN, "label0", NULL, 1);
+    metrics_raise(m, METRICS_ERRORS, "r.example:5000", "odd \"kind\"\n", 1);
     metrics_probe(m, 500, 40, false);
     metrics_probe(m, 1000, 250, true);
-    metrics_provider_failed(m, "nvidia");
+    metrics_raise(m, METRICS_FAILURES, "nvidia", NULL, 1);
     ck_assert_int_eq(metrics_format(m, 3500, &out, NULL), OCV_OK);
     ck_assert_ptr_nonnull(strstr(out.data, "variantd_probe_age_seconds 2.500\n"));
     ck_assert_ptr_nonnull(strstr(out.data, "variantd_probe_duration_seconds 0.250\n"));
