@@ -42,30 +42,21 @@ static const json_t *find_item(const json_t *list, const char *id)
     return NULL;
 }
 
-/* Newer versions keep containers that are removed at their end (--rm) in a file of their own. */
-static const char *find_image(const char *root, const char *driver, const char *id, json_t **kept,
-                              bool *lost)
-{
-    static const char *const files[] = {"containers.json", "volatile-containers.json"};
-    char path[4300];
-    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
-        snprintf(path, sizeof(path), "%s/%s-containers/%s", root, driver, files[i]);
-        *kept = read_list(path, lost);
-        const char *image = ocv_json_text(find_item(*kept, id), "image");
-        if (image)
-            return image;
-        json_decref(*kept);
-        *kept = NULL;
-    }
-    return NULL;
-}
-
 static bool search_root(const char *root, const char *driver, const char *id,
                         struct storage_image *out)
 {
     char path[4300];
+    static const char *const files[] = {"containers.json", "volatile-containers.json"};
     json_t *containers = NULL;
-    const char *image = find_image(root, driver, id, &containers, &out->lost);
+    const char *image = NULL;
+    /* Newer versions keep containers that are removed at their end (--rm) in a file of their own.
+     */
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files) && !image; i++) {
+        json_decref(containers);
+        snprintf(path, sizeof(path), "%s/%s-containers/%s", root, driver, files[i]);
+        containers = read_list(path, &out->lost);
+        image = ocv_json_text(find_item(containers, id), "image");
+    }
     snprintf(path, sizeof(path), "%s/%s-images/images.json", root, driver);
     json_t *images = image ? read_list(path, &out->lost) : NULL;
     const json_t *entry = image ? find_item(images, image) : NULL;

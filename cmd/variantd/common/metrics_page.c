@@ -139,18 +139,14 @@ int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, st
     return page.status;
 }
 
-static double seconds_of(const struct timeval *time)
-{
-    return (double)time->tv_sec + (double)time->tv_usec / 1e6;
-}
-
 void process_read(struct process *out)
 {
     struct rusage used = {0};
     struct rlimit limit;
     *out = (struct process){0};
     if (getrusage(RUSAGE_SELF, &used) == 0)
-        out->cpu_seconds = seconds_of(&used.ru_utime) + seconds_of(&used.ru_stime);
+        out->cpu_seconds = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                           (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
 
     ocv_auto_dir DIR *dir = opendir("/proc/self/fd");
     uint64_t files = 0;

@@ -6,18 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* True if the property is within `required`: "ns", "ns :: feature" or a whole property. */
-static bool is_it(const struct ocv_property *p, const char *required)
-{
-    char text[512];
-    int ns = (int)strlen(p->ns), len;
-    len = snprintf(text, sizeof(text), "%s :: %s :: %s", p->ns, p->feature, p->value);
-    if (len < 0 || len >= (int)sizeof(text))
-        return false;
-    size_t feature = (size_t)ns + 4 + strlen(p->feature), n = strlen(required);
-    return strncmp(text, required, n) == 0 && (n == (size_t)ns || n == feature || n == (size_t)len);
-}
-
 /* True if this node has the property, or one of a feature's several values. */
 static bool has_property(const struct instance *instance, const char *reference, const char *given,
                          const char *property)
@@ -37,11 +25,15 @@ static bool uses_namespace(const struct instance *instance, const char *referenc
     for (size_t i = 0; i < ocv_properties_count(all); i++) {
         struct ocv_property p = ocv_properties_get(all, i);
         char text[512];
-        snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, p.value);
-        if (is_it(&p, required) && has_property(instance, reference, given, text))
+        int len = snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, p.value);
+        size_t n = strlen(required), ns_len = strlen(p.ns);
+        /* within `required`: "ns", "ns :: feature" or a whole property */
+        bool within = len >= 0 && len < (int)sizeof(text) && strncmp(text, required, n) == 0 &&
+                      (n == ns_len || n == ns_len + 4 + strlen(p.feature) || n == (size_t)len);
+        if (within && has_property(instance, reference, given, text))
             return true;
-        ns = ns || (feature && strlen(p.ns) == (size_t)(feature - required) &&
-                    !memcmp(p.ns, required, strlen(p.ns)));
+        ns = ns ||
+             (feature && ns_len == (size_t)(feature - required) && !memcmp(p.ns, required, ns_len));
     }
     return ns && value &&
            has_property(instance, reference, given,

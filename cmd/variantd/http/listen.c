@@ -44,16 +44,6 @@ unsigned address_port(const struct sockaddr *address)
                                             : 0;
 }
 
-/* True if the service manager stored a socket for this address: no other program could take the
- * address in between. */
-static bool is_kept(int kept, const struct sockaddr_storage *where, socklen_t len)
-{
-    struct sockaddr_storage address = {0};
-    socklen_t n = sizeof(address);
-    return kept >= 0 && getsockname(kept, (struct sockaddr *)&address, &n) == 0 && n == len &&
-           memcmp(&address, where, len) == 0;
-}
-
 /* A kept socket listens again. Connections that ended on our side stand in its way for a minute,
  * in TIME_WAIT. They let it pass if they and it have SO_REUSEPORT, as does nobody of another user.
  * Any that do not (another version's, or half closed) let it pass with SO_REUSEADDR; so would a
@@ -81,7 +71,12 @@ int listen_tcp(const char *address, int kept, struct listening *out, struct ocv_
     socklen_t len;
     int one = 1;
     bool good = ocv_address_parse(address, &where, &len);
-    bool again = good && is_kept(kept, &where, len);
+    /* The service manager may have stored a socket for this address: no other program could take
+     * the address in between. */
+    struct sockaddr_storage its = {0};
+    socklen_t its_len = sizeof(its);
+    bool again = good && kept >= 0 && getsockname(kept, (struct sockaddr *)&its, &its_len) == 0 &&
+                 its_len == len && memcmp(&its, &where, len) == 0;
     if (kept >= 0 && !again)
         close(kept);
     if (!good)

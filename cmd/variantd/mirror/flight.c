@@ -55,21 +55,6 @@ static void take_off(struct flight *f)
     *at = f->next;
 }
 
-/* The answer is not needed if all clients timed out or hung up while the job was queued. Later
- * requests then ask again. */
-static bool is_wanted(struct flight *f)
-{
-    pthread_mutex_lock(&f->mirror->lock);
-    bool any = false;
-    for (const struct mirror_request *r = f->waiters; r && !any; r = r->next_waiter)
-        any = request_wanted(r);
-    any = any || f->unattended;
-    if (!any)
-        take_off(f);
-    pthread_mutex_unlock(&f->mirror->lock);
-    return any;
-}
-
 static void log_failure(int status, const struct ocv_error *err)
 {
     static atomic_bool told; /* a failure of the directory is logged once */
@@ -82,7 +67,15 @@ static void run_lookup(struct job *job)
     struct flight *f = (struct flight *)job;
     struct mirror *m = f->mirror;
     struct ocv_record_note *note = NULL;
-    bool ask = is_wanted(f);
+    /* The answer is not needed if all clients timed out or hung up while the job was queued. Later
+     * requests then ask again. */
+    pthread_mutex_lock(&m->lock);
+    bool ask = f->unattended > 0;
+    for (const struct mirror_request *r = f->waiters; r && !ask; r = r->next_waiter)
+        ask = request_wanted(r);
+    if (!ask)
+        take_off(f);
+    pthread_mutex_unlock(&m->lock);
     struct lookup_result *result = !ask ? lookup_result_busy()
                                    : *f->question.child.digest
                                        ? lookup_child(m, &f->question)
@@ -261,13 +254,4 @@ void choice_drop_note(struct ocv_record_note *note)
     if (note)
         budget_release(ocv_record_note_size(note));
     ocv_record_note_free(note);
-}
-
-struct ocv_record_note *choice_take_note(struct mirror_choice *choice, bool seen)
-{
-    struct ocv_record_note *note = atomic_exchange(&choice->note, NULL);
-    if (seen)
-        return note;
-    choice_drop_note(note);
-    return NULL;
 }

@@ -210,7 +210,11 @@ struct lookup_result *lookup_tag(struct mirror *mirror, const struct lookup_targ
          * next request chooses again: the child may exist by then. */
         bool seen = choice->outcome != OUTCOME_VARIANT || (v && v->outcome == OUTCOME_VARIANT);
         struct key key;
-        l->note = choice_take_note(choice, seen);
+        struct ocv_record_note *taken = atomic_exchange(&choice->note, NULL);
+        if (seen)
+            l->note = taken;
+        else
+            choice_drop_note(taken);
         if (!seen && tag) {
             choice_key(l, tag->head.descriptor.digest, &key);
             cache_forget(l->mirror->choices, &key);

@@ -27,11 +27,6 @@ OCV_DEFINE_CLEANUP(mirror)
 
 static int marker; /* its address marks a request that has no state yet */
 
-static void on_quiet(void *data)
-{
-    clients_trim(data);
-}
-
 int mirror_new(const struct settings *settings, struct node *node, struct metrics *metrics,
                struct mirror **out, struct ocv_error *err)
 {
@@ -43,7 +38,7 @@ int mirror_new(const struct settings *settings, struct node *node, struct metric
     m->metrics = metrics;
     OCV_TRY(waiting_start(m, err));
     OCV_TRY(clients_new(settings, metrics, &m->clients, err));
-    OCV_TRY(workers_new(on_quiet, m->clients, &m->workers, err));
+    OCV_TRY(workers_new(clients_trim, m->clients, &m->workers, err));
     OCV_TRY(cache_new(CHOICES_MAX, CHOICES_BYTES, &m->choices, err));
     OCV_TRY(cache_new(TAGS_MAX, TAGS_BYTES, &m->tags, err));
     OCV_TRY(cache_new(CHILDREN_MAX, CHILDREN_BYTES, &m->children, err));
@@ -143,22 +138,6 @@ static enum MHD_Result begin_request(struct mirror_request *r)
     }
 }
 
-/* A proxy passes the chosen image through by its digest, since the tag may have moved. */
-static enum MHD_Result pass_chosen(struct mirror_request *r, const struct lookup_result *v)
-{
-    bool known = *v->top.media_type && v->top.size >= 0;
-    if (v->outcome == OUTCOME_MISSING || v->outcome == OUTCOME_NO_FIT)
-        r->passed_as = v->outcome; /* the client gets upstream's answer; the log has this outcome */
-    if (!*v->top.digest)
-        return answer_error(r, 404, OUTCOME_MISSING, "MANIFEST_UNKNOWN", "not found upstream");
-    if (r->head && known && accepts(r->connection, v->top.media_type))
-        return answer_top(r, v);
-    struct ocv_reference *chosen = r->route.reference;
-    free(chosen->digest);
-    chosen->digest = strdup(v->top.digest);
-    return chosen->digest ? pass_through(r) : answer_busy(r);
-}
-
 static enum MHD_Result answer_or_wait(struct mirror_request *r)
 {
     pthread_mutex_lock(&r->mirror->lock);
@@ -188,8 +167,21 @@ static enum MHD_Result answer_or_wait(struct mirror_request *r)
     if (v->outcome == OUTCOME_VARIANT && resolver)
         return answer_error(r, 404, OUTCOME_ORDINARY, "MANIFEST_UNKNOWN",
                             "the client does not accept the chosen image's type");
-    if (!resolver && (v->pass_through || v->outcome == OUTCOME_VARIANT))
-        return pass_chosen(r, v);
+    if (!resolver && (v->pass_through || v->outcome == OUTCOME_VARIANT)) {
+        /* A proxy passes the chosen image through by its digest, since the tag may have moved. */
+        bool known = *v->top.media_type && v->top.size >= 0;
+        if (v->outcome == OUTCOME_MISSING || v->outcome == OUTCOME_NO_FIT)
+            r->passed_as =
+                v->outcome; /* the client gets upstream's answer; the log has this outcome */
+        if (!*v->top.digest)
+            return answer_error(r, 404, OUTCOME_MISSING, "MANIFEST_UNKNOWN", "not found upstream");
+        if (r->head && known && accepts(r->connection, v->top.media_type))
+            return answer_top(r, v);
+        struct ocv_reference *chosen = r->route.reference;
+        free(chosen->digest);
+        chosen->digest = strdup(v->top.digest);
+        return chosen->digest ? pass_through(r) : answer_busy(r);
+    }
     return answer_nothing(r, v);
 }
 

@@ -187,8 +187,6 @@ void choice_note(struct mirror_choice *choice, const struct mirror *mirror,
                  const struct source *from, const struct ocv_reference *reference,
                  const struct ocv_index *index, const struct ocv_entry *entry);
 void choice_drop_note(struct ocv_record_note *note);
-/** The note, once, if the child was seen; else drop it. NULL: there is nothing to record. */
-struct ocv_record_note *choice_take_note(struct mirror_choice *choice, bool seen);
 /** True: the configuration never takes this tag, by that member of `deny`. Its choice is to serve
  *  nothing, whatever it holds. */
 bool choice_denied(const struct mirror *mirror, const struct ocv_reference *reference,
@@ -280,8 +278,6 @@ void passthrough_leave(struct mirror_request *request);
 /** Once a second: disconnect slow readers of blobs if others wait for a worker. Call with the lock
  *  held. */
 void passthrough_make_way(struct mirror *mirror);
-/** Disconnect all of them. Call with the lock held. */
-void passthrough_stop_all(struct mirror *mirror);
 
 bool accepts(struct MHD_Connection *connection, const char *media_type);
 /** 502: it exists, but there is no memory for it. NULL: no memory. */

@@ -22,8 +22,7 @@ static void free_pass(struct refcounted *item)
     ocv_buffer_free(&p->body);
     ocv_buffer_free(&p->query);
     free(p->list_next);
-    if (p->stream)
-        stream_put(p->stream);
+    refcounted_unref(p->stream);
     if (p->fd >= 0)
         close(p->fd);
     free(p);
@@ -181,13 +180,6 @@ void passthrough_make_way(struct mirror *m)
             make_way(p, &left);
 }
 
-void passthrough_stop_all(struct mirror *m)
-{
-    for (struct passthrough *p = m->passes; p; p = p->next)
-        if (p->arrived && p->stream)
-            stream_cut(p->stream);
-}
-
 /* The next page is asked for here: same path, upstream's query, our `ns`. */
 static bool add_link(struct MHD_Response *response, const struct mirror_request *r,
                      const char *next)
@@ -230,29 +222,6 @@ static bool add_headers(struct MHD_Response *response, const struct mirror_reque
     return ok;
 }
 
-static struct MHD_Response *make_response(struct mirror_request *r, struct passthrough *p)
-{
-    struct MHD_Response *response;
-    if (p->stream)
-        return stream_response(p->stream, r->connection);
-    if (p->fd >= 0) {
-        response =
-            MHD_create_response_from_fd_at_offset64((uint64_t)p->size, p->fd, (uint64_t)p->from);
-        if (response)
-            p->fd = -1;
-        return response;
-    }
-    if (r->head)
-        return answer_head(p->head.size);
-    if (!p->body.data)
-        return MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
-    response = MHD_create_response_from_buffer_with_free_callback_cls(p->body.len, p->body.data,
-                                                                      refcounted_unref, &p->item);
-    if (response)
-        refcounted_ref(&p->item);
-    return response;
-}
-
 enum MHD_Result passthrough_answer(struct mirror_request *r)
 {
     struct passthrough *p = r->pass;
@@ -271,7 +240,24 @@ enum MHD_Result passthrough_answer(struct mirror_request *r)
     }
     if (!p->head.status)
         return answer_error(r, 502, OUTCOME_BUSY, "UNKNOWN", "out of memory");
-    struct MHD_Response *response = make_response(r, p);
+    struct MHD_Response *response;
+    if (p->stream) {
+        response = stream_response(p->stream, r->connection);
+    } else if (p->fd >= 0) {
+        response =
+            MHD_create_response_from_fd_at_offset64((uint64_t)p->size, p->fd, (uint64_t)p->from);
+        if (response)
+            p->fd = -1;
+    } else if (r->head) {
+        response = answer_head(p->head.size);
+    } else if (!p->body.data) {
+        response = MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
+    } else {
+        response = MHD_create_response_from_buffer_with_free_callback_cls(
+            p->body.len, p->body.data, refcounted_unref, &p->item);
+        if (response)
+            refcounted_ref(&p->item);
+    }
     if (!response)
         return MHD_NO;
     if (!add_headers(response, r, p)) {

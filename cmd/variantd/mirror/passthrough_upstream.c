@@ -167,7 +167,9 @@ static int ask_registry(struct passthrough *p, struct ocv_error *err)
 
 static int open_blob(struct passthrough *p, struct ocv_error *err)
 {
-    OCV_TRY(layout_blob(p->upstream, p->reference->digest, &p->fd, &p->size, err));
+    ocv_auto(ocv_layout) layout = NULL;
+    OCV_TRY(ocv_layout_open(p->upstream->layout, OCV_LAYOUT_READ, &layout, err));
+    OCV_TRY(ocv_layout_open_blob(layout, p->reference->digest, &p->fd, &p->size, err));
     p->head.status = 200;
     p->head.size = p->head.range_total = p->size;
     snprintf(p->head.digest, sizeof(p->head.digest), "%s", p->reference->digest);

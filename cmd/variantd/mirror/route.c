@@ -65,25 +65,6 @@ static enum route_kind split_path(const char *path, size_t *name_len, const char
     return ROUTE_NO_SUCH;
 }
 
-/* The registry: `ns`, else the first part of the path, else the default one. */
-static const struct upstream *find_upstream(const struct settings *settings, const char *ns,
-                                            const char **name, size_t *len)
-{
-    if (ns)
-        return settings_upstream(settings, ns);
-    const char *slash = memchr(*name, '/', *len);
-    if (slash) {
-        size_t first = (size_t)(slash - *name);
-        const struct upstream *upstream = settings_segment(settings, *name, first);
-        if (upstream) {
-            *name += first + 1;
-            *len -= first + 1;
-            return upstream;
-        }
-    }
-    return settings->default_upstream;
-}
-
 /* The library's parser checks the name; this function prevents its defaults (registry, "library/",
  * tag) from being applied. */
 static enum route_kind make_reference(struct route *out, enum route_kind kind, const char *name,
@@ -132,7 +113,18 @@ void route_parse(const struct settings *settings, const char *url, const char *n
         out->kind = ROUTE_BAD_NAME;
         return;
     }
-    out->upstream = find_upstream(settings, ns, &path, &len);
+    /* The registry: `ns`, else the first part of the path, else the default one. */
+    const char *slash = ns ? NULL : memchr(path, '/', len);
+    size_t first = slash ? (size_t)(slash - path) : 0;
+    out->upstream = ns      ? settings_upstream(settings, ns)
+                    : slash ? settings_segment(settings, path, first)
+                            : NULL;
+    if (!ns && out->upstream) {
+        path += first + 1;
+        len -= first + 1;
+    } else if (!ns) {
+        out->upstream = settings->default_upstream;
+    }
     out->kind =
         out->upstream ? make_reference(out, kind, path, len, object) : ROUTE_UNKNOWN_REGISTRY;
 }

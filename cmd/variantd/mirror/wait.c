@@ -116,7 +116,9 @@ void waiting_stop(struct mirror *m)
     pthread_mutex_lock(&m->lock);
     m->stopping = true;
     wake_late(m, ocv_clock_ms());
-    passthrough_stop_all(m);
+    for (struct passthrough *p = m->passes; p; p = p->next)
+        if (p->arrived && p->stream)
+            stream_cut(p->stream);
     pthread_cond_signal(&m->tick);
     pthread_mutex_unlock(&m->lock);
     if (m->clock_runs)

@@ -127,14 +127,6 @@ void announcer_update(struct announcer *a, const struct ocv_profile *profile)
     free(patch);
 }
 
-/* True if the name is valid for a Kubernetes node, so that it is a single part of a URL. */
-static bool is_node_name(const char *name)
-{
-    size_t n = strlen(name);
-    return n && n <= 253 && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.-") == n &&
-           name[0] != '.';
-}
-
 int announcer_new(const char *account, struct announcer **out, struct ocv_error *err)
 {
     const char *node = getenv("NODE_NAME");
@@ -142,7 +134,10 @@ int announcer_new(const char *account, struct announcer **out, struct ocv_error 
         return ocv_error_set(err, OCV_ERR_CONFIG,
                              "--announce kubernetes: not in a pod: KUBERNETES_SERVICE_HOST or "
                              "KUBERNETES_SERVICE_PORT is not set");
-    if (!node || !is_node_name(node))
+    /* A node's name as Kubernetes allows it, so that it is a single part of a URL. */
+    size_t n = node ? strlen(node) : 0;
+    if (n == 0 || n > 253 || strspn(node, "abcdefghijklmnopqrstuvwxyz0123456789.-") != n ||
+        node[0] == '.')
         return ocv_error_set(err, OCV_ERR_CONFIG,
                              "--announce kubernetes: invalid node name '%.100s' in NODE_NAME",
                              node ? node : "");

@@ -183,31 +183,23 @@ static bool wait_for_reason(struct node *node, char why[REASON_BYTES])
     }
 }
 
-/* Wait for the end of a burst of events. False when it is time to stop. */
-static bool wait_for_quiet(struct node *node)
-{
-    char ignored[REASON_BYTES];
-    int64_t until = ocv_clock_ms() + SETTLE_MS;
-    for (int64_t left = SETTLE_MS; left > 0; left = until - ocv_clock_ms()) {
-        struct pollfd fds[] = {{.fd = node->stop, .events = POLLIN},
-                               {.fd = node->uevents, .events = POLLIN}};
-        if (poll(fds, 2, (int)left) > 0 && fds[1].revents)
-            uevent_read(node->uevents, ignored, sizeof(ignored));
-        if (fds[0].revents)
-            return false;
-    }
-    return true;
-}
-
 static void *watch_node(void *data)
 {
     struct node *node = data;
-    char why[REASON_BYTES] = "";
+    char why[REASON_BYTES] = "", ignored[REASON_BYTES];
     if (node->due)
         probe_again(node, "SIGHUP");
     while (wait_for_reason(node, why)) {
-        if (strncmp(why, "uevent", 6) == 0 && !wait_for_quiet(node))
-            break;
+        /* wait for the end of a burst of events */
+        int64_t until = ocv_clock_ms() + SETTLE_MS, left = SETTLE_MS;
+        for (; strncmp(why, "uevent", 6) == 0 && left > 0; left = until - ocv_clock_ms()) {
+            struct pollfd fds[] = {{.fd = node->stop, .events = POLLIN},
+                                   {.fd = node->uevents, .events = POLLIN}};
+            if (poll(fds, 2, (int)left) > 0 && fds[1].revents)
+                uevent_read(node->uevents, ignored, sizeof(ignored));
+            if (fds[0].revents)
+                return NULL;
+        }
         probe_again(node, why);
         why[0] = '\0';
     }

@@ -134,26 +134,6 @@ int layout_get(const struct upstream *upstream, const struct ocv_reference *refe
     return status;
 }
 
-int layout_head(const struct upstream *upstream, const struct ocv_reference *reference,
-                struct head *out, struct ocv_error *err)
-{
-    struct document document = {0};
-    ocv_buffer_init(&document.body, OCV_MANIFEST_MAX);
-    int status = layout_get(upstream, reference, NULL, &document, err);
-    ocv_buffer_free(&document.body);
-    if (status == OCV_OK)
-        *out = (struct head){.descriptor = document.descriptor};
-    return status;
-}
-
-int layout_blob(const struct upstream *upstream, const char *digest, int *fd, int64_t *size,
-                struct ocv_error *err)
-{
-    ocv_auto(ocv_layout) layout = NULL;
-    OCV_TRY(ocv_layout_open(upstream->layout, OCV_LAYOUT_READ, &layout, err));
-    return ocv_layout_open_blob(layout, digest, fd, size, err);
-}
-
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);

@@ -68,11 +68,6 @@ int stream_new(bool hold, int64_t size, unsigned patience_ms, struct stream **ou
     return OCV_OK;
 }
 
-void stream_put(struct stream *s)
-{
-    refcounted_unref(s);
-}
-
 /* Call with the lock held. */
 static void wake_reader(struct stream *s)
 {

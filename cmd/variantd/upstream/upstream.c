@@ -109,8 +109,9 @@ void clients_free(struct clients *clients)
     free(clients);
 }
 
-void clients_trim(struct clients *clients)
+void clients_trim(void *data)
 {
+    struct clients *clients = data;
     struct client *old[sizeof(clients->idle) / sizeof(*clients->idle)];
     pthread_mutex_lock(&clients->lock);
     memcpy(old, clients->idle, sizeof(old));
@@ -348,8 +349,15 @@ static int on_head(void *data, const struct ocv_stream_head *from)
 int upstream_head(const struct source *from, const struct ocv_reference *reference,
                   const char *etag, struct head *out, struct ocv_error *err)
 {
-    if (from->upstream->layout)
-        return layout_head(from->upstream, reference, out, err);
+    if (from->upstream->layout) {
+        struct document document = {0};
+        ocv_buffer_init(&document.body, OCV_MANIFEST_MAX);
+        int status = layout_get(from->upstream, reference, NULL, &document, err);
+        ocv_buffer_free(&document.body);
+        if (status == OCV_OK)
+            *out = (struct head){.descriptor = document.descriptor};
+        return status;
+    }
     struct ocv_stream question = {
         .kind = OCV_STREAM_MANIFEST,
         .reference = reference,

@@ -27,7 +27,7 @@ void clients_free(struct clients *clients);
 /** Make all running requests fail soon with OCV_ERR_INTERRUPTED. */
 void clients_interrupt(struct clients *clients);
 /** Drop unused clients and their connections. */
-void clients_trim(struct clients *clients);
+void clients_trim(void *clients);
 /** True if the daemon has credentials for that registry; otherwise both identities are the same. */
 bool clients_private(const struct clients *clients, const struct upstream *upstream);
 
@@ -88,17 +88,11 @@ bool media_type_is_manifest(const char *media_type);
 /* A directory with an OCI layout that replaces a registry. Everything is read when asked for, so
  * content copied into the directory is served immediately. */
 
-/** Tags: `io.containerd.image.name` is a full name; an entry without it has its
- *  `org.opencontainers.image.ref.name` as a tag in every repository. */
-int layout_head(const struct upstream *upstream, const struct ocv_reference *reference,
-                struct head *out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Read into `document`, verified. */
+/** Read into `document`, verified. Tags: `io.containerd.image.name` is a full name; an entry
+ * without it has its `org.opencontainers.image.ref.name` as a tag in every repository. */
 int layout_get(const struct upstream *upstream, const struct ocv_reference *reference,
                const char *digest, struct document *document,
                struct ocv_error *err) OCV_WARN_UNUSED;
-/** Open a blob for sending; the caller closes `*fd`. */
-int layout_blob(const struct upstream *upstream, const char *digest, int *fd, int64_t *size,
-                struct ocv_error *err) OCV_WARN_UNUSED;
 /** {"name", "tags"} of the repository. */
 int layout_tags(const struct upstream *upstream, const struct ocv_reference *reference,
                 struct ocv_buffer *json, struct ocv_error *err) OCV_WARN_UNUSED;
@@ -133,11 +127,11 @@ void reach_all(struct clients *clients, const struct settings *settings, bool tr
 #define STREAM_HELD 1024u /**< last bytes of an object, held back until it is verified */
 
 struct stream;
-/** Returns one reference. `hold`: hold the last bytes back until stream_end. `size`: of all bytes,
- *  -1: unknown. `patience_ms`: a reader that takes almost nothing for so long is disconnected. */
+/** Returns one reference, for refcounted_unref. `hold`: hold the last bytes back until stream_end.
+ * `size`: of all bytes, -1: unknown. `patience_ms`: a reader that takes almost nothing for so long
+ * is disconnected. */
 int stream_new(bool hold, int64_t size, unsigned patience_ms, struct stream **out,
                struct ocv_error *err) OCV_WARN_UNUSED;
-void stream_put(struct stream *stream);
 /** Writer: blocks while the reader takes nothing. `more`: more bytes are at hand, and will be
  * pushed soon. Non-zero: the reader has gone. */
 int stream_push(struct stream *stream, const char *bytes, size_t len, bool more);

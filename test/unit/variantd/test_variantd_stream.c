@@ -53,7 +53,7 @@ static void *write_all(void *data)
     if (!gone)
         atomic_fetch_add(&pushed_all, 1);
     stream_end(stream, plan.good);
-    stream_put(stream);
+    refcounted_unref(stream);
     atomic_fetch_sub(&writers, 1);
     return NULL;
 }

@@ -106,28 +106,6 @@ static int refuse_pull(const struct choose_question *q, const char *why, struct 
                          why, q->name, *labels ? labels : "no variants");
 }
 
-/* Nothing was chosen with the wishes. */
-static int explain_refusal(const struct choose_question *q, const struct ocv_decision *with,
-                           struct ocv_error *err)
-{
-    const char *label = q->wishes->label;
-    ocv_auto(ocv_decision) without = NULL;
-    OCV_TRY(resolve_entry(q, NULL, &without, err));
-    if (!*q->wishes->text || (!*label && !ocv_decision_selected(without)))
-        return ocv_error_set(err, OCV_ERR_NO_MATCH, "%.250s: no entry fits this node", q->name);
-    if (*label && !has_label(q->index, ocv_index_count(q->index), label))
-        return refuse_pull(q, "there is no such variant", err);
-    ocv_auto_buffer why;
-    ocv_buffer_init(&why, 4096);
-    for (size_t i = 0; *label && i < ocv_decision_rejected_count(with); i++) {
-        const char *other = label_of(ocv_decision_rejected(with, i).entry);
-        if (other && strcmp(other, label) == 0 &&
-            ocv_decision_reason(with, i, &why, NULL) == OCV_OK)
-            break;
-    }
-    return refuse_pull(q, why.len ? why.data : "no variant of that kind fits", err);
-}
-
 static int take_unknown(void *data, const struct ocv_unknown_name *name)
 {
     if (name->kind == OCV_UNKNOWN_NOTE)
@@ -152,7 +130,26 @@ int choose_entry(const struct choose_question *q, const struct ocv_entry **out,
     OCV_TRY(ocv_config_check_names(q->wishes->config, &sources, take_unknown, err ? err : &local));
     OCV_TRY(resolve_entry(q, q->wishes, &decision, err));
     *out = ocv_decision_selected(decision);
-    return *out ? OCV_OK : explain_refusal(q, decision, err);
+    if (*out)
+        return OCV_OK;
+
+    /* Nothing was chosen with the wishes. */
+    const char *label = q->wishes->label;
+    ocv_auto(ocv_decision) without = NULL;
+    OCV_TRY(resolve_entry(q, NULL, &without, err));
+    if (!*q->wishes->text || (!*label && !ocv_decision_selected(without)))
+        return ocv_error_set(err, OCV_ERR_NO_MATCH, "%.250s: no entry fits this node", q->name);
+    if (*label && !has_label(q->index, ocv_index_count(q->index), label))
+        return refuse_pull(q, "there is no such variant", err);
+    ocv_auto_buffer why;
+    ocv_buffer_init(&why, 4096);
+    for (size_t i = 0; *label && i < ocv_decision_rejected_count(decision); i++) {
+        const char *other = label_of(ocv_decision_rejected(decision, i).entry);
+        if (other && strcmp(other, label) == 0 &&
+            ocv_decision_reason(decision, i, &why, NULL) == OCV_OK)
+            break;
+    }
+    return refuse_pull(q, why.len ? why.data : "no variant of that kind fits", err);
 }
 
 /* Rejections that no wish and no set of devices can change. */

@@ -73,18 +73,10 @@ bool pods_find(struct pods *p, const char *seen, struct pod *out)
     return found == 1;
 }
 
-/* A static pod's uid is the hash of its file. A pod from the API may set that annotation to
- * anything, but not the source, which kubelet writes. */
-static bool is_static(const struct workload_request *request)
-{
-    char source[16];
-    return request_copy(request->source, source, sizeof(source)) &&
-           (strcmp(source, "file") == 0 || strcmp(source, "http") == 0);
-}
-
 void pods_of_request(struct pods *p, const struct workload_request *request, struct pod *out)
 {
     struct pod known;
+    char source[16];
     *out = (struct pod){0};
     if (!request_copy(request->seen, out->seen, sizeof(out->seen)))
         out->seen[0] = '\0';
@@ -97,8 +89,12 @@ void pods_of_request(struct pods *p, const struct workload_request *request, str
         pthread_mutex_unlock(&p->lock);
     } else if (pods_find(p, out->seen, &known)) {
         *out = known;
-    } else if (is_static(request) && !request_copy(request->hash, out->uid, sizeof(out->uid))) {
-        out->uid[0] = '\0';
+    } else if (request_copy(request->source, source, sizeof(source)) &&
+               (strcmp(source, "file") == 0 || strcmp(source, "http") == 0)) {
+        /* A static pod's uid is the hash of its file. A pod from the API may set that annotation to
+         * anything, but not the source, which kubelet writes. */
+        if (!request_copy(request->hash, out->uid, sizeof(out->uid)))
+            out->uid[0] = '\0';
     }
 }
 

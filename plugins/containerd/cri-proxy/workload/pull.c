@@ -90,26 +90,6 @@ static int keep_choice(struct workload_pull *p, struct ocv_error *err)
     return OCV_OK;
 }
 
-/* A pod that has a choice keeps it. The pull fails if a pod with a new config.seen (after a restart
- * of kubelet) cannot be recorded. */
-static bool find_kept(const struct work *work, struct workload_answer *answer)
-{
-    struct state_value value;
-    struct ocv_error err = {0};
-    struct state *state = work->workload->state;
-    const struct state_pod pod = work_pod(work);
-    if (!*work->pod.uid || !state_find_pod(state, work->call->text, &pod, &value))
-        return false;
-    if (state_put_pod(state, work->call->text, &pod, &value, &err) < 0) {
-        answer_error(answer, &err);
-        return true;
-    }
-    log_line("%s -> %s, as before, for pod %s/%s", work->call->text, value.child,
-             work->pod.name_space, work->pod.name);
-    answer_child(work, value.child, answer);
-    return true;
-}
-
 static void pull_anew(struct work *work, struct wire_auth *auth, struct workload_answer *answer)
 {
     struct ocv_error err = {0};
@@ -176,10 +156,23 @@ void workload_pull(struct workload *workload, const struct workload_call *call,
 {
     struct work work = {.workload = workload, .call = call};
     *answer = (struct workload_answer){0};
+    struct state_value value;
+    struct ocv_error err = {0};
     bool begun = work_begin(&work, answer);
     warn_unknown(&work);
-    if (begun && !find_kept(&work, answer) && work_find_devices(&work, answer))
+    /* A pod that has a choice keeps it. The pull fails if a pod with a new config.seen (after a
+     * restart of kubelet) cannot be recorded. */
+    const struct state_pod pod = work_pod(&work);
+    bool kept = begun && *work.pod.uid && state_find_pod(workload->state, call->text, &pod, &value);
+    if (kept && state_put_pod(workload->state, call->text, &pod, &value, &err) < 0) {
+        answer_error(answer, &err);
+    } else if (kept) {
+        log_line("%s -> %s, as before, for pod %s/%s", call->text, value.child, work.pod.name_space,
+                 work.pod.name);
+        answer_child(&work, value.child, answer);
+    } else if (begun && work_find_devices(&work, answer)) {
         pull_anew(&work, auth, answer);
+    }
     counts_add(workload->counts, answer->way == WORKLOAD_REFUSE ? COUNT_REFUSED
                                  : *answer->fresh               ? COUNT_CHOSEN
                                                                 : COUNT_KEPT);

@@ -176,26 +176,6 @@ static int choose_again(const struct workload *w, const struct decide *decide,
     return state_put_choice(w->state, &key, &row->value, NULL, 0, err);
 }
 
-static void prune_pods(struct workload *w)
-{
-    struct ocv_error err = {0};
-    struct pods_list live = {0};
-    int64_t since = (int64_t)time(NULL) - PRUNE_AGE_S;
-    if (!state_count_pods(w->state))
-        return;
-    if (pods_ask(w->pods, w->engine, &live, &err) < 0) {
-        log_debug("%s", err.message);
-        return;
-    }
-    struct state_pod *pods = calloc(live.n + 1, sizeof(*pods));
-    for (size_t i = 0; pods && i < live.n; i++)
-        pods[i] = (struct state_pod){live.list[i].uid, live.list[i].seen};
-    if (pods)
-        state_prune(w->state, pods, live.n, since);
-    free(pods);
-    pods_list_free(&live);
-}
-
 void workload_tend(struct workload *w, const struct decide *decide, unsigned generation)
 {
     char digest[OCV_DIGEST_MAX] = "";
@@ -206,7 +186,19 @@ void workload_tend(struct workload *w, const struct decide *decide, unsigned gen
     int64_t now = ocv_clock_ms();
     if (now - w->pruned >= PRUNE_MS) {
         w->pruned = now;
-        prune_pods(w);
+        struct pods_list live = {0};
+        int64_t since = (int64_t)time(NULL) - PRUNE_AGE_S;
+        bool any = state_count_pods(w->state) > 0;
+        int status = any ? pods_ask(w->pods, w->engine, &live, &err) : OCV_OK;
+        struct state_pod *pods = any && status == OCV_OK ? calloc(live.n + 1, sizeof(*pods)) : NULL;
+        for (size_t i = 0; pods && i < live.n; i++)
+            pods[i] = (struct state_pod){live.list[i].uid, live.list[i].seen};
+        if (pods)
+            state_prune(w->state, pods, live.n, since);
+        if (status < 0)
+            log_debug("%s", err.message);
+        free(pods);
+        pods_list_free(&live);
     }
     if (!state_next_choice(w->state, &none, &row))
         return;

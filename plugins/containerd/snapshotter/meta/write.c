@@ -94,26 +94,6 @@ enum grpc_code snap_meta_create(struct snap_meta *meta, enum snap_kind kind, con
     return code;
 }
 
-static enum grpc_code rename_row(struct snap_meta *meta, const struct snap_info *info,
-                                 const char *name, int64_t parent, const struct ocv_buffer *labels,
-                                 struct snap_usage usage, struct ocv_error *err)
-{
-    sqlite3_stmt *statement = snap_meta_statement(meta, SQL_RENAME);
-    if (!statement)
-        return snap_meta_broken(meta, err);
-    sqlite3_bind_int64(statement, 1, info->id);
-    sqlite3_bind_text(statement, 2, name, -1, SQLITE_STATIC);
-    bind_parent(statement, 3, parent);
-    sqlite3_bind_int64(statement, 4, now_ns());
-    sqlite3_bind_int64(statement, 5, usage.size);
-    sqlite3_bind_int64(statement, 6, usage.inodes);
-    bind_labels(statement, 7, labels);
-    enum grpc_code code = snap_meta_run(meta, statement, err);
-    if (code != GRPC_OK && sqlite3_errcode(meta->db) == SQLITE_CONSTRAINT)
-        return snap_fail(err, GRPC_ALREADY_EXISTS, "committed snapshot %s already exists", name);
-    return code;
-}
-
 enum grpc_code snap_meta_commit(struct snap_meta *meta, const char *name, const char *key,
                                 const char *parent, const struct ocv_buffer *labels,
                                 struct snap_usage usage, struct ocv_error *err)
@@ -145,8 +125,22 @@ enum grpc_code snap_meta_commit(struct snap_meta *meta, const char *name, const 
     for (size_t at = 0; code == GRPC_OK && snap_labels_next(&info.labels, &at, &label, &value);)
         if (strncmp(label, SNAP_LABEL_OURS, sizeof(SNAP_LABEL_OURS) - 1) == 0)
             code = snap_labels_set(&merged, label, value, err);
-    if (code == GRPC_OK)
-        code = rename_row(meta, &info, name, above, &merged, usage, err);
+    sqlite3_stmt *statement = code == GRPC_OK ? snap_meta_statement(meta, SQL_RENAME) : NULL;
+    if (code == GRPC_OK && !statement)
+        code = snap_meta_broken(meta, err);
+    if (code == GRPC_OK) {
+        sqlite3_bind_int64(statement, 1, info.id);
+        sqlite3_bind_text(statement, 2, name, -1, SQLITE_STATIC);
+        bind_parent(statement, 3, above);
+        sqlite3_bind_int64(statement, 4, now_ns());
+        sqlite3_bind_int64(statement, 5, usage.size);
+        sqlite3_bind_int64(statement, 6, usage.inodes);
+        bind_labels(statement, 7, &merged);
+        code = snap_meta_run(meta, statement, err);
+        if (code != GRPC_OK && sqlite3_errcode(meta->db) == SQLITE_CONSTRAINT)
+            code =
+                snap_fail(err, GRPC_ALREADY_EXISTS, "committed snapshot %s already exists", name);
+    }
     snap_info_free(&info);
     snap_crash_point("commit-row");
     code = snap_meta_end(meta, code, err);

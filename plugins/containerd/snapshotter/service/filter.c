@@ -196,26 +196,21 @@ static char *take_text(struct ocv_buffer *buffer)
     return text;
 }
 
-static bool read_fieldpath(struct filter_parser *p, struct selector *s, struct ocv_buffer *text)
-{
-    if (!read_field(p, text))
-        return false;
-    s->field = take_text(text);
-    for (bool first = true; *p->at == '.'; first = false) {
-        p->at++;
-        if ((!first && ocv_buffer_append(text, ".", 1, NULL) < 0) || !read_field(p, text))
-            return p->wrong ? false : filter_fail(p, "memory");
-    }
-    s->rest = take_text(text);
-    return (s->field && s->rest) || filter_fail(p, "memory");
-}
-
 static bool read_selector(struct filter_parser *p, struct selector *s)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, TEXT_MAX + 1);
-    if (!read_fieldpath(p, s, &text))
+    if (!read_field(p, &text))
         return false;
+    s->field = take_text(&text);
+    for (bool first = true; *p->at == '.'; first = false) {
+        p->at++;
+        if ((!first && ocv_buffer_append(&text, ".", 1, NULL) < 0) || !read_field(p, &text))
+            return p->wrong ? false : filter_fail(p, "memory");
+    }
+    s->rest = take_text(&text);
+    if (!s->field || !s->rest)
+        return filter_fail(p, "memory");
     if (*p->at == ',' || !*p->at)
         return true;
     filter_skip_space(p);
