@@ -67,24 +67,6 @@ static bool find_service(const struct settings *settings, struct service *out)
     return true;
 }
 
-/* 0, or the errno with which that user fails to read it. */
-static int fault_of(const struct service *who, const char *path)
-{
-    int code = 0;
-    pid_t pid = fork();
-    if (pid < 0)
-        return 0;
-    if (pid == 0) {
-        if (setgroups((size_t)who->n_groups, who->groups) < 0 || setgid(who->gid) < 0 ||
-            setuid(who->uid) < 0)
-            _exit(0);
-        _exit(access(path, R_OK) < 0 ? errno : 0);
-    }
-    while (waitpid(pid, &code, 0) < 0 && errno == EINTR)
-        ;
-    return WIFEXITED(code) ? WEXITSTATUS(code) : 0;
-}
-
 static int check_file(const struct daemon *d, const struct service *who, const char *origin,
                       const char *key, const char *path, bool secret, struct ocv_error *err)
 {
@@ -95,7 +77,18 @@ static int check_file(const struct daemon *d, const struct service *who, const c
             cli_warn(&d->cli, "%s: %s: %s: the service sees no home directories (ProtectHome=)",
                      origin, key, path);
     }
-    int fault = fault_of(who, path);
+    /* the errno with which that user fails to read it */
+    int fault = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (setgroups((size_t)who->n_groups, who->groups) < 0 || setgid(who->gid) < 0 ||
+            setuid(who->uid) < 0)
+            _exit(0);
+        _exit(access(path, R_OK) < 0 ? errno : 0);
+    }
+    while (pid > 0 && waitpid(pid, &fault, 0) < 0 && errno == EINTR)
+        ;
+    fault = WIFEXITED(fault) ? WEXITSTATUS(fault) : 0;
     if (!fault)
         return OCV_OK;
     ocv_error_set(err, OCV_ERR_CONFIG,

@@ -27,7 +27,7 @@ static void reload_configuration(struct daemon *d)
     ocv_buffer_init(&text, CHANGED_MAX);
     notify_send("RELOADING=1");
     int status = daemon_read_settings(d, &settings, &err);
-    const struct settings *old = server_instance(d->server)->settings;
+    const struct settings *old = server_current(d->server)->instance->settings;
     if (status == OCV_OK &&
         (!ocv_text_same(settings->listen_address, old->listen_address) ||
          !ocv_text_same(settings->socket_path, old->socket_path) ||
@@ -36,12 +36,14 @@ static void reload_configuration(struct daemon *d)
         log_line(LOG_LEVEL_WARNING,
                  "listen, socket, metrics_listen, log and access_log take effect after a restart");
     if (status == OCV_OK)
-        status = instance_new(settings, d->metrics, server_instance(d->server), &instance, &err);
+        status = instance_new(settings, d->metrics, server_current(d->server)->instance, &instance,
+                              &err);
     metrics_config_read(d->metrics, status == OCV_OK);
     if (status < 0 || !instance) {
         log_line(LOG_LEVEL_ERROR, "keeping the old configuration: %s", err.message);
     } else {
-        node_compare(server_instance(d->server)->node, instance->node, "SIGHUP", d->metrics);
+        node_compare(server_current(d->server)->instance->node, instance->node, "SIGHUP",
+                     d->metrics);
         /* "choose shadow -> on, registries, credentials /etc/a.json": values that are a single word
          * are shown. */
         for (const char *const *key = ocv_config_keys(); *key && status == OCV_OK; key++) {
@@ -58,7 +60,7 @@ static void reload_configuration(struct daemon *d)
         }
         log_line(LOG_LEVEL_INFO, "configuration read again: %s%s%s", text.len ? "changed: " : "",
                  text.len ? text.data : "nothing changed", status < 0 ? ", and more" : "");
-        server_replace(d->server, instance);
+        current_replace(server_current(d->server), instance);
         daemon_log_choose(settings->config);
         setup_report_read(d->report, d->metrics);
     }
@@ -68,7 +70,7 @@ static void reload_configuration(struct daemon *d)
 /* Check the records again if the node has changed since: which images no longer fit? */
 static void verify_images(struct daemon *d)
 {
-    const struct instance *instance = server_instance(d->server);
+    const struct instance *instance = server_current(d->server)->instance;
     uint64_t generation = node_generation(instance->node);
     if (d->verified == instance && d->verified_generation == generation)
         return;
@@ -81,7 +83,7 @@ static void verify_images(struct daemon *d)
 /* Announce to Kubernetes if the node's profile has changed. */
 static void announce_node(struct daemon *d)
 {
-    const struct instance *instance = server_instance(d->server);
+    const struct instance *instance = server_current(d->server)->instance;
     uint64_t generation = node_generation(instance->node);
     if (!d->announcer || (d->announced == instance && d->announced_generation == generation))
         return;
@@ -103,9 +105,9 @@ static void check_itself(struct daemon *d)
         log_line(LOG_LEVEL_ERROR,
                  "another program answers at %s, where engines ask this node's mirror: look for a "
                  "redirection (nft list ruleset) and for the listener (ss -ltnp)",
-                 server_address(d->server));
+                 server_current(d->server)->address);
     else if (!foreign && d->foreign)
-        log_line(LOG_LEVEL_INFO, "answering at %s again", server_address(d->server));
+        log_line(LOG_LEVEL_INFO, "answering at %s again", server_current(d->server)->address);
     d->foreign = foreign;
     metrics_set(d->metrics, METRIC_FOREIGN_LISTENER, foreign);
     if (found != SELFCHECK_DEAD)
@@ -125,14 +127,14 @@ static int drain_requests(struct daemon *d, const sigset_t *signals, const char 
     notify_send("STOPPING=1");
     notify_store(server_drain(d->server),
                  MIRROR_SOCKET); /* keeps the port from other programs until the next start */
-    while (!server_idle(d->server) && ocv_clock_ms() < until) {
+    while (!current_idle(server_current(d->server)) && ocv_clock_ms() < until) {
         int signal = sigtimedwait(signals, NULL, &step);
         if (signal == SIGTERM || signal == SIGINT)
             break; /* a second signal */
         server_tick(d->server);
     }
     (void)server_connections(d->server, &busy);
-    if (server_idle(d->server))
+    if (current_idle(server_current(d->server)))
         log_line(LOG_LEVEL_INFO, "draining is done: every request has ended");
     else
         log_line(LOG_LEVEL_WARNING, "%zu %s cut off in a request", busy,
@@ -143,11 +145,11 @@ static int drain_requests(struct daemon *d, const sigset_t *signals, const char 
 int daemon_serve(struct daemon *d, const sigset_t *signals)
 {
     d->watchdog_ms = notify_watchdog_ms();
-    const struct settings *s = server_instance(d->server)->settings;
-    const char *address = server_address(d->server);
+    const struct settings *s = server_current(d->server)->instance->settings;
+    const char *address = server_current(d->server)->address;
     static const char *const modes[] = {"auto", "resolver", "proxy"};
     log_line(LOG_LEVEL_INFO, "mirror on %.*s:%u (%s), API on %s",
-             (int)(strrchr(address, ':') - address), address, server_port(d->server),
+             (int)(strrchr(address, ':') - address), address, server_current(d->server)->port,
              modes[s->mode], server_socket(d->server));
     for (size_t i = 0; i < s->n_upstreams; i++)
         log_line(LOG_LEVEL_INFO, "registry %s%s%s", s->upstreams[i].name,

@@ -39,14 +39,9 @@ struct http_request {
     void *inner;
 };
 
-const struct instance *server_instance(const struct server *server)
+struct current *server_current(struct server *server)
 {
-    return server->current.instance;
-}
-
-void server_replace(struct server *server, struct instance *instance)
-{
-    current_replace(&server->current, instance);
+    return &server->current;
 }
 
 void server_tick(struct server *server)
@@ -206,16 +201,6 @@ int server_new(struct instance *instance, struct metrics *metrics, const struct 
     return OCV_OK;
 }
 
-unsigned server_port(const struct server *server)
-{
-    return server->current.port;
-}
-
-const char *server_address(const struct server *server)
-{
-    return server->current.address;
-}
-
 const char *server_socket(const struct server *server)
 {
     return server->socket_path;
@@ -233,11 +218,6 @@ int server_drain(struct server *server)
 size_t server_connections(struct server *server, size_t *busy)
 {
     return connections_count(&server->mirror_peers, busy);
-}
-
-bool server_idle(const struct server *server)
-{
-    return current_idle(&server->current);
 }
 
 void server_free(struct server *server)
@@ -310,7 +290,7 @@ enum selfcheck selfcheck_mirror(struct server *server, const char *listen_addres
 
 enum selfcheck selfcheck(struct server *server)
 {
-    enum selfcheck mirror = selfcheck_mirror(server, server_address(server), server_port(server));
+    enum selfcheck mirror = selfcheck_mirror(server, server->current.address, server->current.port);
     bool stirs = connections_stir(&server->mirror_peers);
     const char *path = server_socket(server);
     ocv_auto_buffer body;

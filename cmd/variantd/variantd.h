@@ -73,6 +73,7 @@ enum selfcheck selfcheck_mirror(struct server *server, const char *listen_addres
  *  descriptor limit. */
 #define SERVER_CONNECTIONS_MAX 12000u
 
+struct current;
 struct server;
 
 /** Listen and serve. Takes over `instance` and sockets that listen already: `mirror` (NULL: as in
@@ -80,15 +81,10 @@ struct server;
  *  use or not permitted. */
 int server_new(struct instance *instance, struct metrics *metrics, const struct listening *mirror,
                int unix_fd, struct server **out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** New requests use `instance`, which is taken over. Addresses stay. */
-void server_replace(struct server *server, struct instance *instance);
-/** The current instance, for the thread that also replaces it. */
-const struct instance *server_instance(const struct server *server);
+/** The current instance, for the thread that also replaces it, and the mirror's address. */
+struct current *server_current(struct server *server);
 /** Call once a second: close idle connections, free unused instances. */
 void server_tick(struct server *server);
-/** The mirror's address as configured at the start, and its port, even if the system chose it. */
-const char *server_address(const struct server *server);
-unsigned server_port(const struct server *server);
 /** Path of the API's socket; empty for a passed one without a path. */
 const char *server_socket(const struct server *server);
 /** Accept no new connections, and close those without a request. The mirror's address stays taken:
@@ -96,8 +92,6 @@ const char *server_socket(const struct server *server);
 int server_drain(struct server *server);
 /** Number of the mirror's connections; `busy`: of those with a running request. */
 size_t server_connections(struct server *server, size_t *busy);
-/** True if every request has ended. */
-bool server_idle(const struct server *server);
 /** Stop and free. Running requests are cut off. */
 void server_free(struct server *server);
 

@@ -266,36 +266,33 @@ static enum MHD_Result handle_profile(struct current *current, struct MHD_Connec
 }
 
 /* Metrics that are open to the network do not name the registries. */
-static int format_health(const struct current *current, const struct instance *instance,
-                         int64_t probed_at, bool full, struct ocv_buffer *out)
-{
-    const struct settings *settings = instance->settings;
-    const char *address = current->address;
-    OCV_TRY(ocv_buffer_printf(out, NULL,
-                              "{\"status\":\"ok\",\"version\":\"%s\",\"profile_age_seconds\":%.1f,"
-                              "\"listen\":\"%.*s:%u\",\"uid\":%u",
-                              ocv_version(), (double)(ocv_clock_ms() - probed_at) / 1e3,
-                              (int)(strrchr(address, ':') - address), address, current->port,
-                              (unsigned)geteuid()));
-    if (!full)
-        return ocv_buffer_append(out, "}\n", 2, NULL);
-    OCV_TRY(ocv_buffer_printf(out, NULL, ",\"choose\":\"%s\",\"registries\":[",
-                              ocv_choose_name(ocv_config_choose(settings->config))));
-    for (size_t i = 0; i < settings->n_upstreams; i++)
-        OCV_TRY(ocv_buffer_printf(out, NULL, "%s\"%s\"", i ? "," : "",
-                                  settings->upstreams[i].name)); /* needs no escaping */
-    return ocv_buffer_printf(out, NULL, "],\"denied\":%llu}\n",
-                             (unsigned long long)metrics_get(current->metrics, METRIC_DENY_TOTAL));
-}
-
 static enum MHD_Result handle_health(struct current *current, struct MHD_Connection *connection,
                                      bool full)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, API_HEALTH_MAX);
     struct instance *instance = current_borrow(current);
+    const struct settings *settings = instance->settings;
     const struct snapshot *snapshot = node_get(instance->node);
-    int status = format_health(current, instance, snapshot->probed_at, full, &text);
+    const char *address = current->address;
+    int status = ocv_buffer_printf(
+        &text, NULL,
+        "{\"status\":\"ok\",\"version\":\"%s\",\"profile_age_seconds\":%.1f,"
+        "\"listen\":\"%.*s:%u\",\"uid\":%u",
+        ocv_version(), (double)(ocv_clock_ms() - snapshot->probed_at) / 1e3,
+        (int)(strrchr(address, ':') - address), address, current->port, (unsigned)geteuid());
+    if (status == OCV_OK && full)
+        status = ocv_buffer_printf(&text, NULL, ",\"choose\":\"%s\",\"registries\":[",
+                                   ocv_choose_name(ocv_config_choose(settings->config)));
+    for (size_t i = 0; status == OCV_OK && full && i < settings->n_upstreams; i++)
+        status = ocv_buffer_printf(&text, NULL, "%s\"%s\"", i ? "," : "",
+                                   settings->upstreams[i].name); /* needs no escaping */
+    if (status == OCV_OK && full)
+        status =
+            ocv_buffer_printf(&text, NULL, "],\"denied\":%llu",
+                              (unsigned long long)metrics_get(current->metrics, METRIC_DENY_TOTAL));
+    if (status == OCV_OK)
+        status = ocv_buffer_append(&text, "}\n", 2, NULL);
     node_put(snapshot);
     current_return(current, instance);
     if (status < 0)

@@ -8,13 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void child_key(const struct lookup *l, const char *digest, struct key *key)
-{
-    lookup_key(l, key);
-    key_add(key, l->q->reference->name);
-    key_add(key, digest);
-}
-
 static void free_child(struct refcounted *item)
 {
     struct seen_child *child = (struct seen_child *)item;
@@ -61,7 +54,7 @@ static int ask_child(struct lookup *l, const struct ocv_descriptor *wanted, bool
     memcpy(child->descriptor.digest, digest, sizeof(digest));
     child->seen_ms = ocv_clock_ms();
     child->document = refcounted_ref(document);
-    child_key(l, digest, &key);
+    object_key(l->q->identity, l->q->reference->name, digest, &key);
     cache_keep(l->mirror->children, &key, child,
                sizeof(*child) + (document ? document->body.len : 0));
     *out = child;
@@ -88,7 +81,7 @@ struct lookup_result *lookup_check_child(struct lookup *l, const struct ocv_desc
 {
     struct ocv_error err = {0};
     struct key key;
-    child_key(l, wanted->digest, &key);
+    object_key(l->q->identity, l->q->reference->name, wanted->digest, &key);
     struct seen_child *child = cache_find(l->mirror->children, &key);
     if (child &&
         (ocv_clock_ms() - child->seen_ms >= CHILD_KNOWN_MS || (body && !child->document))) {

@@ -18,26 +18,19 @@ struct lookup_result *lookup_failed(struct lookup *l, const struct ocv_error *er
     return lookup_result_of_error(l->mirror, l->q->upstream, l->q->identity, l->q->reference, err);
 }
 
-void lookup_key(const struct lookup *l, struct key *key)
+void object_key(unsigned identity, const char *name, const char *object, struct key *key)
 {
     key_begin(key);
-    key_add_number(key, l->q->identity);
-}
-
-static void tag_key(const struct lookup *l, struct key *key)
-{
-    lookup_key(l, key);
-    key_add(key, l->q->reference->name);
-    key_add(key, l->q->reference->tag);
+    key_add_number(key, identity);
+    key_add(key, name);
+    key_add(key, object);
 }
 
 static void choice_key(const struct lookup *l, const char *digest, struct key *key)
 {
-    lookup_key(l, key);
+    object_key(l->q->identity, l->q->reference->name, digest, key);
     key_add_number(key, l->snapshot->generation);
     key_add_number(key, levels_by_setting(l->mirror, l->q->reference));
-    key_add(key, l->q->reference->name);
-    key_add(key, digest);
 }
 
 int lookup_need_client(struct lookup *l, struct ocv_error *err)
@@ -58,7 +51,7 @@ static struct tag *remember_tag(struct lookup *l, const struct head *head)
     tag->head = *head;
     tag->head.unchanged = false;
     atomic_init(&tag->validated_ms, ocv_clock_ms());
-    tag_key(l, &key);
+    object_key(l->q->identity, l->q->reference->name, l->q->reference->tag, &key);
     cache_keep(l->mirror->tags, &key, tag, WEIGHT_TAG);
     return tag;
 }
@@ -66,7 +59,7 @@ static struct tag *remember_tag(struct lookup *l, const struct head *head)
 static int find_tag(struct lookup *l, struct tag **out, struct ocv_error *err)
 {
     struct key key;
-    tag_key(l, &key);
+    object_key(l->q->identity, l->q->reference->name, l->q->reference->tag, &key);
     struct tag *known = cache_find(l->mirror->tags, &key);
     int64_t ttl_ms = l->mirror->settings->tag_ttl_ms;
     int status = OCV_OK;
@@ -103,31 +96,6 @@ static struct mirror_choice *known_choice(struct lookup *l, const char *digest)
     return cache_find(l->mirror->choices, &key);
 }
 
-/* GET by tag: if upstream has changed since the HEAD, these bytes are still consistent. */
-static int fetch_choice(struct lookup *l, bool ruled, struct tag **tag, struct mirror_choice **out,
-                        struct ocv_error *err)
-{
-    ocv_auto(document) document = NULL;
-    struct key key;
-    OCV_TRY(lookup_need_client(l, err));
-    metrics_raise(l->mirror->metrics, METRICS_UPSTREAM, "get", NULL, 1);
-    OCV_TRY(upstream_get(&l->from, l->q->reference, NULL, &document, err));
-    sizes_learn_own(l->mirror, l->q->reference, document->descriptor.digest, document->body.len);
-    if (strcmp(document->descriptor.digest, (*tag)->head.descriptor.digest) != 0) {
-        struct head head = {.descriptor = document->descriptor};
-        refcounted_unref(*tag);
-        *tag = remember_tag(l, &head);
-    }
-    *out = ruled ? NULL : known_choice(l, document->descriptor.digest);
-    if (!*out) {
-        *out = choice_make(l->mirror, &l->from, l->q->reference, document, l->snapshot);
-        choice_key(l, document->descriptor.digest, &key);
-        if (*out && !ruled)
-            cache_keep(l->mirror->choices, &key, *out, WEIGHT_CHOICE);
-    }
-    return *out && *tag ? OCV_OK : ocv_error_nomem(err);
-}
-
 static int find_choice(struct lookup *l, struct tag **tag, struct mirror_choice **out,
                        struct ocv_error *err)
 {
@@ -150,8 +118,29 @@ static int find_choice(struct lookup *l, struct tag **tag, struct mirror_choice 
     *out = top && !ruled ? known_choice(l, top->digest) : NULL;
     if (*out)
         return OCV_OK;
-    if (top && !(*top->digest && media_type_is_manifest(top->media_type)))
-        return fetch_choice(l, ruled, tag, out, err);
+    if (top && !(*top->digest && media_type_is_manifest(top->media_type))) {
+        /* GET by tag: if upstream has changed since the HEAD, these bytes are still consistent. */
+        ocv_auto(document) document = NULL;
+        struct key key;
+        OCV_TRY(lookup_need_client(l, err));
+        metrics_raise(l->mirror->metrics, METRICS_UPSTREAM, "get", NULL, 1);
+        OCV_TRY(upstream_get(&l->from, l->q->reference, NULL, &document, err));
+        sizes_learn_own(l->mirror, l->q->reference, document->descriptor.digest,
+                        document->body.len);
+        if (strcmp(document->descriptor.digest, (*tag)->head.descriptor.digest) != 0) {
+            struct head head = {.descriptor = document->descriptor};
+            refcounted_unref(*tag);
+            *tag = remember_tag(l, &head);
+        }
+        *out = ruled ? NULL : known_choice(l, document->descriptor.digest);
+        if (!*out) {
+            *out = choice_make(l->mirror, &l->from, l->q->reference, document, l->snapshot);
+            choice_key(l, document->descriptor.digest, &key);
+            if (*out && !ruled)
+                cache_keep(l->mirror->choices, &key, *out, WEIGHT_CHOICE);
+        }
+        return *out && *tag ? OCV_OK : ocv_error_nomem(err);
+    }
     if (ruled)
         OCV_TRY(lookup_need_client(l, err));
     *out = choice_make(l->mirror, &l->from, l->q->reference, NULL, l->snapshot);

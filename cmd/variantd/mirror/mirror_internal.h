@@ -320,8 +320,8 @@ struct lookup {
     struct ocv_record_note *note;
 };
 
-/** Adds the identity, the first part of every key. */
-void lookup_key(const struct lookup *lookup, struct key *key);
+/** The key of a tag or a digest in a repository, as an identity sees it. */
+void object_key(unsigned identity, const char *name, const char *object, struct key *key);
 int lookup_need_client(struct lookup *lookup, struct ocv_error *err) OCV_WARN_UNUSED;
 struct lookup_result *lookup_failed(struct lookup *lookup, const struct ocv_error *err);
 /** The chosen child if upstream has it, else the reason why not. */

@@ -180,21 +180,6 @@ void passthrough_make_way(struct mirror *m)
             make_way(p, &left);
 }
 
-/* The next page is asked for here: same path, upstream's query, our `ns`. */
-static bool add_link(struct MHD_Response *response, const struct mirror_request *r,
-                     const char *next)
-{
-    char line[4096];
-    const char *query = strchr(next, '?');
-    if (!query || query[strspn(query, "?&=%-._~+:/0123456789abcdefghijklmnopqrstuvwxyz"
-                                      "ABCDEFGHIJKLMNOPQRSTUVWXYZ")])
-        return true;
-    int n = snprintf(line, sizeof(line), "<%s%s%s%s>; rel=\"next\"", r->url, query,
-                     r->ns ? "&ns=" : "", r->ns ? r->ns : "");
-    return n < 0 || n >= (int)sizeof(line) ||
-           MHD_add_response_header(response, "Link", line) == MHD_YES;
-}
-
 static bool add_headers(struct MHD_Response *response, const struct mirror_request *r,
                         const struct passthrough *p)
 {
@@ -207,8 +192,16 @@ static bool add_headers(struct MHD_Response *response, const struct mirror_reque
         ok = MHD_add_response_header(response, "Docker-Content-Digest", digest) == MHD_YES;
     if (ok && h->filters[0])
         ok = MHD_add_response_header(response, "OCI-Filters-Applied", h->filters) == MHD_YES;
-    if (ok && p->list_next)
-        ok = add_link(response, r, p->list_next);
+    /* The next page is asked for here: same path, upstream's query, our `ns`. */
+    const char *query = ok && p->list_next ? strchr(p->list_next, '?') : NULL;
+    if (query && !query[strspn(query, "?&=%-._~+:/0123456789abcdefghijklmnopqrstuvwxyz"
+                                      "ABCDEFGHIJKLMNOPQRSTUVWXYZ")]) {
+        char line[4096];
+        int n = snprintf(line, sizeof(line), "<%s%s%s%s>; rel=\"next\"", r->url, query,
+                         r->ns ? "&ns=" : "", r->ns ? r->ns : "");
+        ok = n < 0 || n >= (int)sizeof(line) ||
+             MHD_add_response_header(response, "Link", line) == MHD_YES;
+    }
     if (ok && p->kind == ROUTE_BLOB)
         ok = MHD_add_response_header(response, "Accept-Ranges", "bytes") == MHD_YES;
     if (ok && h->status == 206 && h->range_start >= 0) {

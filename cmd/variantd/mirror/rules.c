@@ -94,20 +94,13 @@ static int get_blob(void *data, const struct ocv_descriptor *wanted, struct ocv_
     return status;
 }
 
-/* The key has the identity: details of a private image are only for clients that may read it. */
-static void config_key(const struct tag_question *a, const char *digest, struct key *key)
-{
-    key_begin(key);
-    key_add_number(key, client_is_daemon(a->from->client));
-    key_add(key, a->reference->name);
-    key_add(key, digest);
-}
-
 static bool recall_config(void *data, const char *digest, struct ocv_buffer *essence)
 {
     const struct tag_question *a = data;
     struct key key;
-    config_key(a, digest, &key);
+    /* The key has the identity: details of a private image are only for clients that may read it.
+     */
+    object_key(client_is_daemon(a->from->client), a->reference->name, digest, &key);
     struct config *known = cache_find(a->mirror->configs, &key);
     bool there = known && ocv_buffer_append(essence, known->essence.data, known->essence.len,
                                             NULL) == OCV_OK;
@@ -130,7 +123,7 @@ static void keep_config(void *data, const char *digest, const struct ocv_buffer 
         return;
     refcounted_init(&config->item, free_config);
     ocv_buffer_init(&config->essence, ESSENCE_MAX);
-    config_key(a, digest, &key);
+    object_key(client_is_daemon(a->from->client), a->reference->name, digest, &key);
     if (ocv_buffer_append(&config->essence, essence->data, essence->len, NULL) == OCV_OK)
         cache_keep(a->mirror->configs, &key, config, sizeof(*config) + essence->len);
     refcounted_unref(config);

@@ -13,18 +13,11 @@ struct size {
     struct bounds bounds;
 };
 
-static void size_key(const struct ocv_reference *reference, const char *digest, struct key *key)
-{
-    key_begin(key);
-    key_add(key, reference->name);
-    key_add(key, digest);
-}
-
 bool sizes_find(const struct mirror *mirror, const struct ocv_reference *reference,
                 const char *digest, struct bounds *out)
 {
     struct key key;
-    size_key(reference, digest, &key);
+    object_key(0, reference->name, digest, &key); /* of no identity */
     struct size *known = cache_find(mirror->sizes, &key);
     *out = known ? known->bounds : (struct bounds){0};
     refcounted_unref(known);
@@ -40,7 +33,7 @@ static void keep_size(const struct mirror *mirror, const struct ocv_reference *r
         return;
     refcounted_init(&size->item, NULL);
     size->bounds = bounds;
-    size_key(reference, digest, &key);
+    object_key(0, reference->name, digest, &key); /* of no identity */
     cache_keep(mirror->sizes, &key, size, sizeof(*size));
     refcounted_unref(size);
 }

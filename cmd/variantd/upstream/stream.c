@@ -94,32 +94,32 @@ static void count_wait(struct stream *s, bool begins)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* A client that takes almost nothing for a long time is as good as dead, and occupies a worker. The
- * kernel reports room only when a third of a large buffer is free, which may take long. */
-static bool wait_for_room(struct stream *s)
-{
-    struct pollfd wait = {.fd = s->fd, .events = POLLOUT};
-    int before, rc;
-    count_wait(s, true);
-    do {
-        before = unread_bytes(s->fd);
-        rc = poll(&wait, 1, (int)s->patience_ms);
-    } while (rc == 0 && before - unread_bytes(s->fd) >= STREAM_PATIENCE_BYTES);
-    count_wait(s, false);
-    return rc > 0 || (rc < 0 && errno == EINTR);
-}
-
 static bool send_parts(struct stream *s, struct iovec *parts, size_t n, bool more)
 {
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = n};
+    struct pollfd room = {.fd = s->fd, .events = POLLOUT};
     size_t left = 0;
+    int before, rc;
     for (size_t i = 0; i < n; i++)
         left += parts[i].iov_len;
     while (left) {
         ssize_t sent =
             sendmsg(s->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL | (more ? MSG_MORE : 0));
-        if (sent < 0 && errno != EINTR && (errno != EAGAIN || !wait_for_room(s)))
+        if (sent < 0 && errno != EINTR && errno != EAGAIN)
             return false;
+        if (sent < 0 && errno == EAGAIN) {
+            /* A client that takes almost nothing for a long time is as good as dead, and occupies a
+             * worker. The kernel reports room only when a third of a large buffer is free, which
+             * may take long. */
+            count_wait(s, true);
+            do {
+                before = unread_bytes(s->fd);
+                rc = poll(&room, 1, (int)s->patience_ms);
+            } while (rc == 0 && before - unread_bytes(s->fd) >= STREAM_PATIENCE_BYTES);
+            count_wait(s, false);
+            if (rc == 0 || (rc < 0 && errno != EINTR))
+                return false;
+        }
         if (sent < 0)
             continue;
         size_t rest = (size_t)sent; /* to be removed from `parts` */

@@ -126,12 +126,17 @@ void clients_interrupt(struct clients *clients)
     __atomic_store_n(&clients->interrupted, 1, __ATOMIC_RELAXED);
 }
 
-/* Client certificates in addition to the system's: NAME.cert in certs.d/HOST. */
-static bool has_certificates(const char *host)
+bool clients_private(const struct clients *clients, const struct upstream *upstream)
 {
+    const struct settings *s = clients->settings;
+    const char *host = upstream->name;
+    if (upstream->layout)
+        return false;
+    if (s->authfile || ocv_config_find_registry(s->config, host).cert)
+        return true;
+    /* Client certificates in addition to the system's: NAME.cert in certs.d/HOST. */
     static const char *const roots[] = {"/etc/docker/certs.d", "/etc/containers/certs.d"};
-    bool found = false;
-    for (size_t i = 0; !found && i < sizeof(roots) / sizeof(*roots); i++) {
+    for (size_t i = 0; i < sizeof(roots) / sizeof(*roots); i++) {
         char pattern[512];
         glob_t files = {0};
         /* the brackets of an IPv6 address are special in a pattern; "?" matches each */
@@ -139,34 +144,25 @@ static bool has_certificates(const char *host)
         for (char *p = pattern; *p; p++)
             if (*p == '[' || *p == ']')
                 *p = '?';
-        found = n > 0 && n < (int)sizeof(pattern) && glob(pattern, GLOB_NOSORT, NULL, &files) == 0;
+        bool found =
+            n > 0 && n < (int)sizeof(pattern) && glob(pattern, GLOB_NOSORT, NULL, &files) == 0;
         globfree(&files);
+        if (found)
+            return true;
     }
-    return found;
-}
-
-/* By the name that the registry client uses: if a URL replaces the registry, the URL's host. */
-static bool has_provider(const struct clients *clients, const char *host)
-{
-    const char *url = ocv_config_find_registry(clients->settings->config, host).url;
-    const char *start = url ? strstr(url, "://") : NULL;
-    char authority[300];
     if (!clients->providers)
         return false;
+    /* A provider has the name that the registry client uses: if a URL replaces the registry, the
+     * URL's host. */
+    const char *url = ocv_config_find_registry(s->config, host).url;
+    const char *start = url ? strstr(url, "://") : NULL;
+    char authority[300];
     start = start ? start + 3 : url ? url : host;
     snprintf(authority, sizeof(authority), "%.*s", (int)strcspn(start, "/?#"), start);
     char *port = strrchr(authority, ':');
     if (port && url && !strcmp(port, strncmp(url, "http://", 7) ? ":443" : ":80"))
         *port = '\0';
     return ocv_credential_providers_cover(clients->providers, authority);
-}
-
-bool clients_private(const struct clients *clients, const struct upstream *upstream)
-{
-    const struct settings *s = clients->settings;
-    return !upstream->layout &&
-           (s->authfile || ocv_config_find_registry(s->config, upstream->name).cert ||
-            has_certificates(upstream->name) || has_provider(clients, upstream->name));
 }
 
 static void log_debug(void *data, const char *line)

@@ -128,14 +128,14 @@ START_TEST(stop_waits_for_replaced_settings)
     ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, NULL, -1, &server, &err) ==
                       OCV_OK,
                   "%s", err.message);
-    int client = dial(server_port(server));
+    int client = dial(server_current(server)->port);
     int len = snprintf(request, sizeof(request),
                        "GET /v2/a/manifests/1?ns=%s HTTP/1.1\r\nHost: localhost\r\n\r\n", registry);
     ck_assert_int_eq(send(client, request, (size_t)len, 0), len);
     int upstream = accept(silent, NULL, NULL); /* it is asked */
     ck_assert_int_ge(upstream, 0);
     ck_assert_uint_eq(workers(), 1);
-    server_replace(server, make_instance(metrics, NULL));
+    current_replace(server_current(server), make_instance(metrics, NULL));
     server_free(server);
     for (unsigned i = 0; i < 250 && workers(); i++) /* one that is joined may show up still */
         usleep(20000);
@@ -162,7 +162,7 @@ START_TEST(late_requests_are_not_asked)
                       OCV_OK,
                   "%s", err.message);
     for (unsigned i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
-        fds[i] = dial(server_port(server));
+        fds[i] = dial(server_current(server)->port);
         int len = snprintf(request, sizeof(request),
                            "HEAD /v2/a/manifests/%u?ns=%s HTTP/1.1\r\nHost: localhost\r\n\r\n", i,
                            registry);
@@ -248,7 +248,7 @@ START_TEST(unread_answers_are_bounded)
                       OCV_OK,
                   "%s", err.message);
     for (unsigned i = 0; i < CLIENTS; i++) {
-        fds[i] = dial(server_port(server));
+        fds[i] = dial(server_current(server)->port);
         status = ask(fds[i]);
         ck_assert_msg(status == 200 || status == 502, "%d", status);
         given += status == 200;
@@ -259,7 +259,7 @@ START_TEST(unread_answers_are_bounded)
     for (unsigned i = 0; i < CLIENTS; i++)
         close(fds[i]);
     for (unsigned i = 0; i < 250 && status != 200; i++) { /* the closed ones are noticed in time */
-        int fd = dial(server_port(server));
+        int fd = dial(server_current(server)->port);
         status = ask(fd);
         close(fd);
         if (status != 200)
@@ -283,7 +283,7 @@ START_TEST(other_addresses_do_not_fool_the_selfcheck)
                   "%s", err.message);
     ck_assert_int_eq(selfcheck(server), SELFCHECK_ALIVE);
     socket_name = "another";
-    server_replace(server, make_instance(metrics, NULL));
+    current_replace(server_current(server), make_instance(metrics, NULL));
     ck_assert_int_eq(selfcheck(server), SELFCHECK_ALIVE);
     server_free(server);
     metrics_free(metrics);
@@ -316,7 +316,8 @@ START_TEST(another_listener_does_not_pass_for_us)
     ck_assert_int_eq(pthread_create(&thread, NULL, answer_once, &silent), 0);
     ck_assert_int_eq(selfcheck_mirror(server, "127.0.0.1:0", port), SELFCHECK_FOREIGN);
     pthread_join(thread, NULL);
-    ck_assert_int_eq(selfcheck_mirror(server, "127.0.0.1:0", server_port(server)), SELFCHECK_ALIVE);
+    ck_assert_int_eq(selfcheck_mirror(server, "127.0.0.1:0", server_current(server)->port),
+                     SELFCHECK_ALIVE);
     server_free(server);
     metrics_free(metrics);
 }
@@ -454,10 +455,10 @@ START_TEST(idle_clients_leave_descriptors)
     ck_assert_msg(server_new(make_instance(metrics, NULL), metrics, NULL, -1, &server, &err) ==
                       OCV_OK,
                   "%s", err.message);
-    pid_t idlers = start_idlers(200, server_port(server));
+    pid_t idlers = start_idlers(200, server_current(server)->port);
     for (unsigned i = 0; i < 200 && !answers; i++) {
         server_tick(server);
-        answers = mirror_answers(server_port(server));
+        answers = mirror_answers(server_current(server)->port);
     }
     ck_assert(answers);
     kill(idlers, SIGKILL);
