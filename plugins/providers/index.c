@@ -71,22 +71,6 @@ static int print_file(const struct ocv_buffer *text, const struct ocv_yaml *tree
     return OCV_OK;
 }
 
-static int index_file(const char *path, struct ocv_error *err)
-{
-    struct ocv_yaml *tree = NULL;
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, FILE_MAX);
-    int status = ocv_file_read(path, OCV_FILE_ANY, &text, err);
-    if (status == OCV_OK && !text.len)
-        status = ocv_error_set(err, OCV_ERR_DATA, "%s: empty", path);
-    if (status == OCV_OK)
-        status = ocv_yaml_read(path, text.data, text.len, &tree, err);
-    if (status == OCV_OK)
-        status = print_file(&text, tree, err);
-    ocv_yaml_free(tree);
-    return status;
-}
-
 int main(int argc, char **argv)
 {
     struct ocv_error err = {0};
@@ -94,11 +78,23 @@ int main(int argc, char **argv)
          "/* Generated from plugins/providers/ by index.c. */\n"
          "#include \"lib/probe/declarative/declarative.h\"\n\n"
          "static const struct ocv_known_file ocv_known_files[] = {");
-    for (int i = 1; i < argc; i++)
-        if (index_file(argv[i], &err) < 0) {
+    for (int i = 1; i < argc; i++) {
+        struct ocv_yaml *tree = NULL;
+        ocv_auto_buffer text;
+        ocv_buffer_init(&text, FILE_MAX);
+        int status = ocv_file_read(argv[i], OCV_FILE_ANY, &text, &err);
+        if (status == OCV_OK && !text.len)
+            status = ocv_error_set(&err, OCV_ERR_DATA, "%s: empty", argv[i]);
+        if (status == OCV_OK)
+            status = ocv_yaml_read(argv[i], text.data, text.len, &tree, &err);
+        if (status == OCV_OK)
+            status = print_file(&text, tree, &err);
+        ocv_yaml_free(tree);
+        if (status < 0) {
             fprintf(stderr, "providers-index: %s\n", err.message);
             return 1;
         }
+    }
     puts("};");
     return fflush(stdout) != 0;
 }

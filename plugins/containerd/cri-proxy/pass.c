@@ -138,22 +138,6 @@ static void on_pause(void *data)
     grpc_call_push(((struct passing *)data)->call);
 }
 
-/* The headers with the content-length of the edited request. `out` stays empty if the client sent
- * none: its headers can go on as they are. */
-static int headers_of_edited(const struct passing *p, struct ocv_buffer *out)
-{
-    const char *name, *value;
-    char number[24];
-    if (!grpc_call_metadata(p->call, "content-length"))
-        return OCV_OK;
-    snprintf(number, sizeof(number), "%zu", p->edited.len);
-    for (size_t at = 0; grpc_header_next(grpc_call_headers(p->call), &at, &name, &value);) {
-        value = strcmp(name, "content-length") == 0 ? number : value;
-        OCV_TRY(grpc_header_add(out, name, strlen(name), value, strlen(value)));
-    }
-    return OCV_OK;
-}
-
 static void pass_on(struct passing *p)
 {
     ocv_auto_buffer headers;
@@ -166,7 +150,18 @@ static void pass_on(struct passing *p)
                                  .data = p};
     passed.body = grpc_call_request(p->call, &passed.len);
     ocv_buffer_init(&headers, GRPC_HEADERS_MAX + 24);
-    if (p->edited.len && headers_of_edited(p, &headers) < 0) {
+    int status = OCV_OK;
+    if (p->edited.len && grpc_call_metadata(p->call, "content-length")) {
+        const char *name, *value;
+        char number[24];
+        snprintf(number, sizeof(number), "%zu", p->edited.len);
+        for (size_t at = 0; status == OCV_OK &&
+                            grpc_header_next(grpc_call_headers(p->call), &at, &name, &value);) {
+            value = strcmp(name, "content-length") == 0 ? number : value;
+            status = grpc_header_add(&headers, name, strlen(name), value, strlen(value));
+        }
+    }
+    if (status < 0) {
         pass_workload_end(p, false);
         grpc_call_finish(p->call, GRPC_RESOURCE_EXHAUSTED, "ocivariant: out of memory");
         return;
@@ -176,7 +171,7 @@ static void pass_on(struct passing *p)
         passed.body = p->edited.data;
         passed.len = p->edited.len;
     }
-    int status = grpc_client_pass(p->proxy->engine, &passed, &result, &err);
+    status = grpc_client_pass(p->proxy->engine, &passed, &result, &err);
     if (p->known && p->ended && result.code != GRPC_OK)
         decide_invalidate(p->proxy->options.decide, p->text);
     pass_workload_end(p, status == OCV_OK && result.code == GRPC_OK);

@@ -134,29 +134,24 @@ static int check_options(void)
     return -1;
 }
 
-/* containerd mounts from another working directory. */
-static int root_absolute(struct ocv_error *err)
-{
-    char *here, *path = NULL;
-    if (*program.root == '/')
-        return OCV_OK;
-    if (!(here = getcwd(NULL, 0)))
-        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", program.root, strerror(errno));
-    int n = asprintf(&path, "%s/%s", here, program.root);
-    free(here);
-    if (n < 0)
-        return ocv_error_nomem(err);
-    program.root = program.root_memory = path;
-    return OCV_OK;
-}
-
 static int start_service(struct ocv_error *err)
 {
     struct snap_service *s = &program.service;
     int fd = -1;
     OCV_TRY(notify_listen_socket(&fd, err));
     char path[4096];
-    OCV_TRY(root_absolute(err));
+    if (*program.root != '/') { /* containerd mounts from another working directory */
+        char *here = getcwd(NULL, 0);
+        if (!here)
+            return ocv_error_set(err, OCV_ERR_IO, "%s: %s", program.root, strerror(errno));
+        int n = asprintf(&program.root_memory, "%s/%s", here, program.root);
+        free(here);
+        if (n < 0) {
+            program.root_memory = NULL;
+            return ocv_error_nomem(err);
+        }
+        program.root = program.root_memory;
+    }
     /* these characters separate overlayfs' options and directories, or escape them */
     if (!program.backend && strpbrk(program.root, ",:\\"))
         return ocv_error_set(err, OCV_ERR_CONFIG,

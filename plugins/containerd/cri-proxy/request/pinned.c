@@ -60,26 +60,21 @@ bool pinned_rewrite(const void *text, size_t len, const char *digest, char out[P
     return join(start, name, digest, out);
 }
 
-/* `address` is "https://index.docker.io/v1/" or "registry.example:5000". */
-static bool same_server(const char *address, const char *host)
-{
-    static const char *const hub[] = {"docker.io", "index.docker.io", "registry-1.docker.io"};
-    char server[512];
-    const char *scheme = strstr(address, "://");
-    const char *start = scheme ? scheme + 3 : address;
-    snprintf(server, sizeof(server), "%.*s", (int)strcspn(start, "/"), start);
-    if (strcasecmp(host, hub[0]) != 0)
-        return strcasecmp(server, host) == 0;
-    for (size_t i = 0; i < sizeof(hub) / sizeof(*hub); i++)
-        if (strcasecmp(server, hub[i]) == 0)
-            return true;
-    return false;
-}
-
 int pinned_credentials(struct wire_auth *auth, const char *host, struct ocv_error *err)
 {
-    if (auth->server_address && !same_server(auth->server_address, host))
-        wire_auth_free(auth);
+    if (auth->server_address) {
+        /* "https://index.docker.io/v1/" or "registry.example:5000" */
+        static const char *const hub[] = {"docker.io", "index.docker.io", "registry-1.docker.io"};
+        char server[512];
+        const char *scheme = strstr(auth->server_address, "://");
+        const char *start = scheme ? scheme + 3 : auth->server_address;
+        snprintf(server, sizeof(server), "%.*s", (int)strcspn(start, "/"), start);
+        bool same = strcasecmp(server, host) == 0, at_hub = strcasecmp(host, hub[0]) == 0;
+        for (size_t i = 0; at_hub && !same && i < sizeof(hub) / sizeof(*hub); i++)
+            same = strcasecmp(server, hub[i]) == 0;
+        if (!same)
+            wire_auth_free(auth);
+    }
     if (auth->username || auth->identity_token || auth->registry_token || !auth->auth)
         return OCV_OK;
     /* `auth` is base64 of "username:password", sometimes padded with NULs. */

@@ -83,26 +83,6 @@ static int on_status(void *data, const uint8_t *message, size_t len)
     return ocv_buffer_append(a->body, message, len, NULL) < 0;
 }
 
-/* True if the engine has that child; its answer is then ours. */
-static bool ask_engine(const struct work *work, const char *child, struct ocv_buffer *body)
-{
-    const struct workload_call *call = work->call;
-    char name[PINNED_TEXT_MAX];
-    struct grpc_result result;
-    struct ocv_error err = {0};
-    struct status_call asking = {.body = body};
-    ocv_auto_buffer message;
-    ocv_buffer_init(&message, GRPC_MESSAGE_MAX);
-    if (!pinned_rewrite(call->text, strlen(call->text), child, name) ||
-        wire_replace_image(call->message, call->len, call->image, name, &message, NULL) < 0)
-        return false;
-    int status = grpc_client_call(work->workload->engine, call->path, NULL, 0, message.data,
-                                  message.len, STATUS_MS, on_status, &asking, &result, &err);
-    if (status < 0 || result.code != GRPC_OK)
-        log_debug("%s: %s", name, status < 0 ? err.message : result.message);
-    return status == OCV_OK && result.code == GRPC_OK && asking.present;
-}
-
 static void status_of_user(const struct work *work, struct workload_answer *answer)
 {
     static const char none[] = "ocivariant: %.300s: no build of it that was chosen here is on this "
@@ -111,11 +91,25 @@ static void status_of_user(const struct work *work, struct workload_answer *answ
     const struct workload_call *call = work->call;
     size_t n = state_children(work->workload->state, call->text, children, CHILDREN_MAX);
     ocv_buffer_init(&answer->body, ANSWER_MAX);
-    for (size_t i = 0; i < n; i++)
-        if (ask_engine(work, children[i], &answer->body)) {
+    for (size_t i = 0; i < n; i++) {
+        char name[PINNED_TEXT_MAX];
+        struct grpc_result result;
+        struct ocv_error err = {0};
+        struct status_call asking = {.body = &answer->body};
+        ocv_auto_buffer message;
+        ocv_buffer_init(&message, GRPC_MESSAGE_MAX);
+        if (!pinned_rewrite(call->text, strlen(call->text), children[i], name) ||
+            wire_replace_image(call->message, call->len, call->image, name, &message, NULL) < 0)
+            continue;
+        int status = grpc_client_call(work->workload->engine, call->path, NULL, 0, message.data,
+                                      message.len, STATUS_MS, on_status, &asking, &result, &err);
+        if (status < 0 || result.code != GRPC_OK) {
+            log_debug("%s: %s", name, status < 0 ? err.message : result.message);
+        } else if (asking.present) { /* the engine has that child; its answer is then ours */
             answer->way = WORKLOAD_ANSWER;
             return;
         }
+    }
     if (n == 0 && call->reference->digest &&
         state_knows_digest(work->workload->state, call->reference->name, call->reference->digest)) {
         answer->way = WORKLOAD_AS_SENT; /* a child, by its own name */

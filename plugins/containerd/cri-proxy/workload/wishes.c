@@ -105,25 +105,20 @@ static int write_text(struct workload_wishes *w, struct ocv_error *err)
     return w->text ? OCV_OK : ocv_error_nomem(err);
 }
 
-static bool is_honoured(const struct ocv_config *config, enum workload_wish wish)
-{
-    const char *const *names = NULL;
-    size_t n = ocv_config_list(config, "workload_annotations", &names);
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(names[i], workload_wish_names[wish]) == 0)
-            return true;
-    return n == 0;
-}
-
 int workload_wishes_read(const struct workload_request *request, const struct ocv_config *config,
                          struct workload_wishes *out, struct ocv_error *err)
 {
     char value[WISH_MAX];
+    const char *const *names = NULL;
+    size_t n = ocv_config_list(config, "workload_annotations", &names);
     *out = (struct workload_wishes){0};
     OCV_TRY(ocv_config_new(&out->config, err));
     for (size_t i = 0; i < WORKLOAD_WISHES; i++) {
         struct request_text text = request->wishes[i];
-        if (!text.at || !text.len || !is_honoured(config, (enum workload_wish)i))
+        bool honoured = n == 0;
+        for (size_t k = 0; k < n && !honoured; k++)
+            honoured = strcmp(names[k], workload_wish_names[i]) == 0;
+        if (!text.at || !text.len || !honoured)
             continue;
         /* In the canonical form each line is one wish, so control characters are refused. */
         bool sound = request_copy(text, value, sizeof(value));

@@ -99,18 +99,6 @@ enum grpc_code snap_overlay_mounts(struct snap_overlay *o, const char *key, stru
  * index=off always (an index forbids a lower directory in two mounts), and user.* attributes in a
  * user namespace, where trusted.* ones cannot be written. */
 
-/* The initial namespace maps every id to itself. */
-static bool in_user_namespace(void)
-{
-    unsigned long inside, outside, n;
-    FILE *map = fopen("/proc/self/uid_map", "re");
-    if (!map)
-        return false; /* a kernel without user namespaces */
-    int fields = fscanf(map, "%lu %lu %lu", &inside, &outside, &n); // NOLINT(cert-err34-c)
-    fclose(map);
-    return fields == 3 && !(inside == 0 && outside == 0 && n == 4294967295UL);
-}
-
 /* From Linux 5.11 on. It may be backported to an older kernel: only a mount shows. */
 static bool has_userxattr(const char *root)
 {
@@ -143,8 +131,15 @@ size_t snap_overlay_options(const char *root, const char *options[4])
     if (access("/sys/module/overlay/parameters/index", F_OK) == 0)
         options[n++] = "index=off";
     struct statfs fs;
-    if (in_user_namespace() && !(statfs(root, &fs) == 0 && fs.f_type == TMPFS_MAGIC) &&
-        has_userxattr(root))
+    unsigned long inside, outside, length;
+    bool nested = false; /* in a user namespace: the initial one maps every id to itself */
+    FILE *map = fopen("/proc/self/uid_map", "re");
+    if (map) {
+        int fields = fscanf(map, "%lu %lu %lu", &inside, &outside, &length); // NOLINT(cert-err34-c)
+        fclose(map);
+        nested = fields == 3 && !(inside == 0 && outside == 0 && length == 4294967295UL);
+    }
+    if (nested && !(statfs(root, &fs) == 0 && fs.f_type == TMPFS_MAGIC) && has_userxattr(root))
         options[n++] = "userxattr"; /* tmpfs may lack user attributes */
     return n;
 }

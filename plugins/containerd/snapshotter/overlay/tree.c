@@ -111,21 +111,6 @@ static size_t slot_of(const struct seen *seen, struct inode wanted)
     return i;
 }
 
-static bool grow_seen(struct seen *seen)
-{
-    struct seen larger = {.size = seen->size ? seen->size * 2 : 256};
-    larger.slots = calloc(larger.size, sizeof(*larger.slots));
-    if (!larger.slots)
-        return false;
-    for (size_t i = 0; i < seen->size; i++)
-        if (seen->slots[i].ino)
-            larger.slots[slot_of(&larger, seen->slots[i])] = seen->slots[i];
-    larger.n = seen->n;
-    free(seen->slots);
-    *seen = larger;
-    return true;
-}
-
 struct usage_walk {
     struct seen seen;
     struct snap_usage *out;
@@ -145,8 +130,17 @@ static enum grpc_code count_file(struct usage_walk *w, const struct stat *st, st
     bool news = true;
     if (!S_ISDIR(st->st_mode) && st->st_nlink > 1) { /* it has several names */
         const struct inode wanted = {st->st_dev, st->st_ino};
-        if (seen->n * 2 >= seen->size && !grow_seen(seen))
-            return snap_fail(err, GRPC_RESOURCE_EXHAUSTED, "out of memory");
+        if (seen->n * 2 >= seen->size) {
+            struct seen larger = {.n = seen->n, .size = seen->size ? seen->size * 2 : 256};
+            larger.slots = calloc(larger.size, sizeof(*larger.slots));
+            if (!larger.slots)
+                return snap_fail(err, GRPC_RESOURCE_EXHAUSTED, "out of memory");
+            for (size_t i = 0; i < seen->size; i++)
+                if (seen->slots[i].ino)
+                    larger.slots[slot_of(&larger, seen->slots[i])] = seen->slots[i];
+            free(seen->slots);
+            *seen = larger;
+        }
         size_t i = slot_of(seen, wanted);
         news = !seen->slots[i].ino;
         seen->slots[i] = wanted;

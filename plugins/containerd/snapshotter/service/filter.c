@@ -177,17 +177,6 @@ static bool read_field(struct filter_parser *p, struct ocv_buffer *out)
                                    : filter_fail(p, "field or quoted");
 }
 
-static bool read_value(struct filter_parser *p, struct ocv_buffer *out)
-{
-    filter_skip_space(p);
-    char c = *p->at;
-    if (c == '"')
-        return filter_quoted(p, out);
-    if (!c || strchr(",.=!~/|", c) || !filter_is_value(c))
-        return filter_fail(p, "value or quoted");
-    return filter_word(p, filter_is_value, out);
-}
-
 static char *take_text(struct ocv_buffer *buffer)
 {
     char *text = buffer->data ? buffer->data : strdup("");
@@ -221,8 +210,15 @@ static bool read_selector(struct filter_parser *p, struct selector *s)
         return filter_fail(p, "an operator (\"==\"|\"!=\")");
     s->op = *p->at == '=' ? OP_EQUAL : OP_NOT_EQUAL;
     p->at += 2;
-    if (!read_value(p, &text))
+    filter_skip_space(p);
+    if (*p->at == '"') {
+        if (!filter_quoted(p, &text))
+            return false;
+    } else if (!*p->at || strchr(",.=!~/|", *p->at) || !filter_is_value(*p->at)) {
+        return filter_fail(p, "value or quoted");
+    } else if (!filter_word(p, filter_is_value, &text)) {
         return false;
+    }
     s->value = take_text(&text);
     return s->value || filter_fail(p, "memory");
 }

@@ -180,16 +180,6 @@ void snap_call_answer_mount(struct grpc_call *call, enum grpc_code code, struct 
 /* Checks that protobuf-c omits: it cuts a text at its first NUL, so one name could stand for
  * another, and it accepts invalid UTF-8, which peers could not read in an answer. */
 
-static enum grpc_code check_text(const uint8_t *text, size_t len, struct ocv_error *err)
-{
-    if (len && memchr(text, '\0', len))
-        return snap_fail(err, GRPC_INVALID_ARGUMENT, "a name or a text contains a NUL");
-    for (size_t at = 0, n = 0; at < len; at += n)
-        if ((n = ocv_text_character(text + at, len - at)) == 0)
-            return snap_fail(err, GRPC_INTERNAL, "a name or a text is not UTF-8");
-    return GRPC_OK;
-}
-
 /* Nesting depth of the types: request, info, label. */
 enum grpc_code snap_message_check(const ProtobufCMessageDescriptor *type, const uint8_t *bytes,
                                   size_t len, struct ocv_error *err)
@@ -202,10 +192,16 @@ enum grpc_code snap_message_check(const ProtobufCMessageDescriptor *type, const 
         const ProtobufCFieldDescriptor *field =
             found.type == GRPC_BYTES ? protobuf_c_message_descriptor_get_field(type, found.number)
                                      : NULL;
-        if (field && field->type == PROTOBUF_C_TYPE_STRING)
-            code = check_text(bytes + found.at, found.len, err);
-        else if (field && field->type == PROTOBUF_C_TYPE_MESSAGE)
+        if (field && field->type == PROTOBUF_C_TYPE_STRING) {
+            const uint8_t *text = bytes + found.at;
+            if (found.len && memchr(text, '\0', found.len))
+                code = snap_fail(err, GRPC_INVALID_ARGUMENT, "a name or a text contains a NUL");
+            for (size_t at = 0, n = 0; code == GRPC_OK && at < found.len; at += n)
+                if ((n = ocv_text_character(text + at, found.len - at)) == 0)
+                    code = snap_fail(err, GRPC_INTERNAL, "a name or a text is not UTF-8");
+        } else if (field && field->type == PROTOBUF_C_TYPE_MESSAGE) {
             code = snap_message_check(field->descriptor, bytes + found.at, found.len, err);
+        }
     }
     return more < 0 ? snap_fail(err, GRPC_INTERNAL, "the request cannot be decoded") : code;
 }

@@ -5,8 +5,11 @@
 
 #include <string.h>
 
-static void serve_create(struct snap_service *s, struct grpc_call *call, enum snap_kind kind)
+/* Prepare and View. */
+static void serve_create(struct snap_service *s, struct grpc_call *call)
 {
+    enum snap_kind kind =
+        strcmp(grpc_call_path(call), SNAP_SERVICE "View") == 0 ? SNAP_VIEW : SNAP_ACTIVE;
     struct ocv_error err = {0};
     struct snap_mount mount = {0};
     ocv_auto_buffer labels;
@@ -29,16 +32,6 @@ static void serve_create(struct snap_service *s, struct grpc_call *call, enum sn
         snap_call_answer_mount(call, code, &mount, &err);
     }
     snap_call_release(request);
-}
-
-static void serve_prepare(struct snap_service *s, struct grpc_call *call)
-{
-    serve_create(s, call, SNAP_ACTIVE);
-}
-
-static void serve_view(struct snap_service *s, struct grpc_call *call)
-{
-    serve_create(s, call, SNAP_VIEW);
 }
 
 static void serve_mounts(struct snap_service *s, struct grpc_call *call)
@@ -167,11 +160,11 @@ void snap_service_handle(void *data, struct grpc_call *call)
         const char *method;
         void (*serve)(struct snap_service *s, struct grpc_call *call);
         bool relayed; /* the function passes it on itself */
-    } methods[] = {{"Prepare", serve_prepare, true}, {"View", serve_view, false},
-                   {"Mounts", serve_mounts, false},  {"Commit", serve_commit, false},
-                   {"Remove", serve_remove, true},   {"Stat", serve_stat, false},
-                   {"Update", serve_update, false},  {"List", snap_service_list, false},
-                   {"Usage", serve_usage, false},    {"Cleanup", serve_cleanup, false}};
+    } methods[] = {{"Prepare", serve_create, true}, {"View", serve_create, false},
+                   {"Mounts", serve_mounts, false}, {"Commit", serve_commit, false},
+                   {"Remove", serve_remove, true},  {"Stat", serve_stat, false},
+                   {"Update", serve_update, false}, {"List", snap_service_list, false},
+                   {"Usage", serve_usage, false},   {"Cleanup", serve_cleanup, false}};
     struct snap_service *s = data;
     const char *path = grpc_call_path(call), *ns = grpc_call_metadata(call, "containerd-namespace");
     const char *method = path + sizeof(SNAP_SERVICE) - 1;
