@@ -142,7 +142,7 @@ static int check_all(struct daemon *d, const char *file, size_t *registries, uin
     OCV_TRY(check_service(d, settings, file, err));
     OCV_TRY(metrics_new(&d->metrics, err));
     OCV_TRY(instance_new(ocv_steal(&settings), d->metrics, NULL, &instance, err));
-    *unknown = unknown_names_count(instance);
+    (void)!unknown_names(instance, unknown, NULL);
 
     /* The network's state is not part of the configuration: a registry that does not answer is only
      * a warning. */

@@ -77,7 +77,9 @@ static void verify_images(struct daemon *d)
     d->verified = instance;
     d->verified_generation = generation;
     fit_review_records(instance, d->metrics);
-    metrics_set(d->metrics, METRIC_CONFIG_UNKNOWN_NAMES, unknown_names_count(instance));
+    uint64_t unknown = 0;
+    (void)!unknown_names(instance, &unknown, NULL);
+    metrics_set(d->metrics, METRIC_CONFIG_UNKNOWN_NAMES, unknown);
 }
 
 /* Announce to Kubernetes if the node's profile has changed. */

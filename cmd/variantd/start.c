@@ -90,7 +90,7 @@ static int start(struct daemon *d, int kept, struct ocv_error *err)
     ocv_auto_fd int fd = mirror.fd;
     capability_drop();
     OCV_TRY(instance_new(ocv_steal(&settings), d->metrics, NULL, &instance, err));
-    OCV_TRY(unknown_names_check_flags(instance, err));
+    OCV_TRY(unknown_names(instance, NULL, err));
     metrics_config_read(d->metrics, true);
     mirror.fd = ocv_fd_steal(&fd);
     OCV_TRY(server_new(ocv_steal(&instance), d->metrics, &mirror, unix_fd, &d->server, err));

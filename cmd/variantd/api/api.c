@@ -193,44 +193,30 @@ static enum MHD_Result find_nul(void *found, enum MHD_ValueKind kind, const char
     return MHD_YES;
 }
 
-static enum MHD_Result handle_registries(struct current *current, struct MHD_Connection *connection,
-                                         struct call **out)
-{
-    struct call *call = calloc(1, sizeof(*call));
-    if (!call)
-        return MHD_NO;
-    ocv_buffer_init(&call->body, 1024u * 1024);
-    call->current = current;
-    call->connection = connection;
-    call->registries = true;
-    call->trusted = api_trusted(connection, &call->user);
-    *out = call;
-    return start_resolve(call);
-}
-
 static enum MHD_Result handle_question(struct current *current, struct MHD_Connection *connection,
-                                       bool verdict, struct call **out)
+                                       bool verdict, bool registries, struct call **out)
 {
     bool nul = false;
-    MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, find_nul, &nul);
+    if (!registries)
+        MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, find_nul, &nul);
     if (nul)
         return answer_error(connection, MHD_HTTP_BAD_REQUEST, "an argument contains a NUL");
     struct call *call = calloc(1, sizeof(*call));
     if (!call)
         return MHD_NO;
-    ocv_buffer_init(&call->body, 16u * 1024 * 1024);
-    if (!copy_argument(connection, "ref", &call->reference) ||
-        !copy_argument(connection, "digest", &call->digest) ||
-        !copy_argument(connection, "label", &call->label) ||
-        !copy_argument(connection, "properties", &call->properties) ||
-        !copy_argument(connection, "config", &call->config) ||
-        !copy_argument(connection, "devices", &call->devices) ||
-        !copy_argument(connection, "given", &call->given)) {
+    ocv_buffer_init(&call->body, (registries ? 1u : 16u) * 1024 * 1024);
+    if (!registries && (!copy_argument(connection, "ref", &call->reference) ||
+                        !copy_argument(connection, "digest", &call->digest) ||
+                        !copy_argument(connection, "label", &call->label) ||
+                        !copy_argument(connection, "properties", &call->properties) ||
+                        !copy_argument(connection, "config", &call->config) ||
+                        !copy_argument(connection, "devices", &call->devices) ||
+                        !copy_argument(connection, "given", &call->given))) {
         free_call(call);
         return MHD_NO;
     }
-    bool enough =
-        call->reference || (verdict && (call->digest || call->properties || call->config));
+    bool enough = registries || call->reference ||
+                  (verdict && (call->digest || call->properties || call->config));
     if (!enough) {
         free_call(call);
         return answer_error(connection, MHD_HTTP_BAD_REQUEST,
@@ -240,6 +226,7 @@ static enum MHD_Result handle_question(struct current *current, struct MHD_Conne
     call->current = current;
     call->connection = connection;
     call->verdict = verdict;
+    call->registries = registries;
     call->trusted = api_trusted(connection, &call->user);
     const char *held = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "held");
     call->held = held && strcmp(held, "1") == 0;
@@ -367,11 +354,11 @@ static enum MHD_Result handle_request(struct current *current, struct MHD_Connec
     if (full && strcmp(url, "/v1/profile") == 0)
         return handle_profile(current, connection);
     if (full && strcmp(url, "/v1/resolve") == 0)
-        return handle_question(current, connection, false, new_call);
+        return handle_question(current, connection, false, false, new_call);
     if (full && strcmp(url, "/v1/registries") == 0)
-        return handle_registries(current, connection, new_call);
+        return handle_question(current, connection, false, true, new_call);
     if (full && strcmp(url, "/v1/verdict") == 0)
-        return handle_question(current, connection, true, new_call);
+        return handle_question(current, connection, true, false, new_call);
     return answer_error(
         connection, MHD_HTTP_NOT_FOUND,
         full ? "available: /v1/profile, /v1/resolve?ref=, /v1/verdict, /v1/registries, /v1/healthz "

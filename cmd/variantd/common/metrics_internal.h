@@ -43,15 +43,4 @@ struct metrics {
     struct family families[METRICS_FAMILIES];
 };
 
-/* The kernel's numbers about this process that Prometheus client libraries report. */
-
-struct process {
-    double cpu_seconds;             /**< of all threads, user and system */
-    uint64_t open_files, max_files; /**< descriptors */
-    uint64_t virtual_bytes, virtual_max_bytes, resident_bytes;
-};
-
-/** A number that cannot be read is 0. */
-void process_read(struct process *out);
-
 #endif

@@ -81,6 +81,36 @@ static void print_family(struct metrics_page *p, enum metric metric, const struc
     }
 }
 
+/* The kernel's numbers about this process that Prometheus client libraries report; one that cannot
+ * be read is 0. */
+static void print_process(struct metrics_page *p, const struct metrics *m)
+{
+    struct rusage used = {0};
+    struct rlimit limit;
+    (void)getrusage(RUSAGE_SELF, &used);
+    print_seconds(p, METRIC_PROCESS_CPU_SECONDS_TOTAL,
+                  (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                      (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6);
+    ocv_auto_dir DIR *dir = opendir("/proc/self/fd");
+    uint64_t files = 0;
+    for (const struct dirent *entry; dir && (entry = readdir(dir));)
+        files += entry->d_name[0] != '.';
+    /* without the entry of the directory itself */
+    print_count(p, METRIC_PROCESS_OPEN_FDS, files > 0 ? files - 1 : 0);
+    print_count(p, METRIC_PROCESS_MAX_FDS,
+                getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0);
+    /* the first two numbers are pages: all, and those in memory (proc(5)) */
+    char line[128], *end = NULL;
+    ocv_auto_file FILE *file = fopen("/proc/self/statm", "re");
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    bool read = file && fgets(line, sizeof(line), file);
+    print_count(p, METRIC_PROCESS_VIRTUAL_MEMORY_BYTES, read ? strtoull(line, &end, 10) * page : 0);
+    print_count(p, METRIC_PROCESS_VIRTUAL_MEMORY_MAX_BYTES,
+                getrlimit(RLIMIT_AS, &limit) == 0 ? limit.rlim_cur : 0);
+    print_count(p, METRIC_PROCESS_RESIDENT_MEMORY_BYTES, read ? strtoull(end, NULL, 10) * page : 0);
+    print_seconds(p, METRIC_PROCESS_START_TIME_SECONDS, (double)m->started_ms / 1e3);
+}
+
 int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, struct ocv_error *err)
 {
     struct metrics_page page = {out, OCV_OK, err}, *p = &page;
@@ -127,43 +157,6 @@ int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, st
     print_family(p, METRIC_PROVIDER_FAILURES_TOTAL, &m->families[METRICS_FAILURES]);
     print_family(p, METRIC_FOREIGN_REQUESTS_TOTAL, &m->families[METRICS_FOREIGN]);
     print_family(p, METRIC_CREDENTIAL_PROVIDER_RUNS_TOTAL, &m->families[METRICS_CREDENTIALS]);
-    struct process facts;
-    process_read(&facts);
-    print_seconds(p, METRIC_PROCESS_CPU_SECONDS_TOTAL, facts.cpu_seconds);
-    print_count(p, METRIC_PROCESS_OPEN_FDS, facts.open_files);
-    print_count(p, METRIC_PROCESS_MAX_FDS, facts.max_files);
-    print_count(p, METRIC_PROCESS_VIRTUAL_MEMORY_BYTES, facts.virtual_bytes);
-    print_count(p, METRIC_PROCESS_VIRTUAL_MEMORY_MAX_BYTES, facts.virtual_max_bytes);
-    print_count(p, METRIC_PROCESS_RESIDENT_MEMORY_BYTES, facts.resident_bytes);
-    print_seconds(p, METRIC_PROCESS_START_TIME_SECONDS, (double)m->started_ms / 1e3);
+    print_process(p, m);
     return page.status;
-}
-
-void process_read(struct process *out)
-{
-    struct rusage used = {0};
-    struct rlimit limit;
-    *out = (struct process){0};
-    if (getrusage(RUSAGE_SELF, &used) == 0)
-        out->cpu_seconds = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-                           (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
-
-    ocv_auto_dir DIR *dir = opendir("/proc/self/fd");
-    uint64_t files = 0;
-    for (const struct dirent *entry; dir && (entry = readdir(dir));)
-        files += entry->d_name[0] != '.';
-    out->open_files = files > 0 ? files - 1 : 0; /* without the entry of the directory itself */
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
-        out->max_files = limit.rlim_cur;
-    if (getrlimit(RLIMIT_AS, &limit) == 0)
-        out->virtual_max_bytes = limit.rlim_cur;
-
-    /* the first two numbers are pages: all, and those in memory (proc(5)) */
-    char line[128], *end;
-    ocv_auto_file FILE *file = fopen("/proc/self/statm", "re");
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    if (file && fgets(line, sizeof(line), file)) {
-        out->virtual_bytes = strtoull(line, &end, 10) * page;
-        out->resident_bytes = strtoull(end, NULL, 10) * page;
-    }
 }

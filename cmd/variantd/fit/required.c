@@ -16,30 +16,6 @@ static bool has_property(const struct instance *instance, const char *reference,
            strcmp(one.verdict, "fits") == 0;
 }
 
-static bool uses_namespace(const struct instance *instance, const char *reference,
-                           const char *given, const struct ocv_properties *all,
-                           const char *required)
-{
-    const char *feature = strstr(required, " :: ");
-    bool value = feature && strstr(feature + 4, " :: "), ns = false;
-    for (size_t i = 0; i < ocv_properties_count(all); i++) {
-        struct ocv_property p = ocv_properties_get(all, i);
-        char text[512];
-        int len = snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, p.value);
-        size_t n = strlen(required), ns_len = strlen(p.ns);
-        /* within `required`: "ns", "ns :: feature" or a whole property */
-        bool within = len >= 0 && len < (int)sizeof(text) && strncmp(text, required, n) == 0 &&
-                      (n == ns_len || n == ns_len + 4 + strlen(p.feature) || n == (size_t)len);
-        if (within && has_property(instance, reference, given, text))
-            return true;
-        ns = ns ||
-             (feature && ns_len == (size_t)(feature - required) && !memcmp(p.ns, required, ns_len));
-    }
-    return ns && value &&
-           has_property(instance, reference, given,
-                        required); /* the devices that serve it have the property */
-}
-
 const char *fit_unmet(const struct instance *instance, const char *reference, const char *given,
                       const char *properties)
 {
@@ -49,8 +25,25 @@ const char *fit_unmet(const struct instance *instance, const char *reference, co
         ocv_config_list(settings_for_text(instance->settings, reference), "require", &required);
     if (n && *properties && ocv_properties_parse(properties, strlen(properties), &all, NULL) < 0)
         return NULL;
-    for (size_t i = 0; i < n; i++)
-        if (!all || !uses_namespace(instance, reference, given, all, required[i]))
+    for (size_t i = 0; i < n; i++) {
+        const char *feature = strstr(required[i], " :: ");
+        bool value = feature && strstr(feature + 4, " :: "), ns = false, uses = false;
+        for (size_t k = 0; all && !uses && k < ocv_properties_count(all); k++) {
+            struct ocv_property p = ocv_properties_get(all, k);
+            char text[512];
+            int len = snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, p.value);
+            size_t own = strlen(required[i]), ns_len = strlen(p.ns);
+            /* within the requirement: "ns", "ns :: feature" or a whole property */
+            bool within =
+                len >= 0 && len < (int)sizeof(text) && strncmp(text, required[i], own) == 0 &&
+                (own == ns_len || own == ns_len + 4 + strlen(p.feature) || own == (size_t)len);
+            uses = within && has_property(instance, reference, given, text);
+            ns = ns || (feature && ns_len == (size_t)(feature - required[i]) &&
+                        !memcmp(p.ns, required[i], ns_len));
+        }
+        /* else the devices that serve it have the property */
+        if (!uses && !(ns && value && has_property(instance, reference, given, required[i])))
             return required[i];
+    }
     return NULL;
 }

@@ -57,11 +57,9 @@ void current_free(struct current *current);
 /* Unknown names in the configuration. One file may serve different nodes, so there they do not
  * prevent a start; in flags of this daemon they do. */
 
-/** Log names of the configuration that vocabulary, providers and this node do not know; returns
- *  their number. */
-uint64_t unknown_names_count(const struct instance *instance);
-/** OCV_ERR_CONFIG if a flag has an unknown name. */
-int unknown_names_check_flags(const struct instance *instance,
-                              struct ocv_error *err) OCV_WARN_UNUSED;
+/** Log names of the configuration that vocabulary, providers and this node do not know, and count
+ *  them in `*n`. `n` NULL: only OCV_ERR_CONFIG if a flag has an unknown name. */
+int unknown_names(const struct instance *instance, uint64_t *n,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif
