@@ -172,8 +172,9 @@ static void pass_on(struct passing *p)
         passed.len = p->edited.len;
     }
     status = grpc_client_pass(p->proxy->engine, &passed, &result, &err);
-    if (p->known && p->ended && result.code != GRPC_OK)
-        decide_invalidate(p->proxy->options.decide, p->text);
+    char key[PINNED_TEXT_MAX];
+    if (p->known && p->ended && result.code != GRPC_OK && pinned_key(p->reference, key))
+        state_set_unchecked(p->proxy->options.state, key); /* the next pull asks a registry */
     pass_workload_end(p, status == OCV_OK && result.code == GRPC_OK);
     if (p->ended) { /* only now: the client may call again at once */
         grpc_call_end(p->call, &p->trailers);

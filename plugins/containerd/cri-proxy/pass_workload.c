@@ -90,6 +90,7 @@ bool pass_workload(struct passing *p, bool pull, const struct decide *how,
 
 void pass_workload_end(const struct passing *p, bool pulled)
 {
-    if (*p->fresh && !pulled)
-        workload_failed(p->proxy->options.workload, p->text, p->fresh);
+    const struct state_pod pod = {p->fresh, NULL};
+    if (*p->fresh && !pulled) /* the pod may choose again */
+        state_drop_pod(p->proxy->options.state, p->text, &pod);
 }

@@ -13,6 +13,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#define CONNECT_MS 5000u
+#define RETRIES 1u
+
+/* State of one request. */
+struct pinned_choice {
+    const struct decide *decide;
+    struct ocv_reference *reference;
+    char key[PINNED_TEXT_MAX];
+    struct ocv_buffer body; /* of the index */
+    struct ocv_index *index;
+    struct ocv_profile *profile;
+    struct ocv_decision *decision;
+    const struct ocv_entry *entry; /* the chosen entry, or NULL */
+    bool secret;                   /* read with the request's credentials */
+    bool silent;                   /* the registry sent nothing in time */
+};
+
 static void question_free(struct pinned_choice *q)
 {
     ocv_decision_free(q->decision);
@@ -57,8 +74,10 @@ int decide_walk(struct ocv_registry *registry, const struct ocv_reference *refer
     return status;
 }
 
-int decide_choose(struct pinned_choice *q, struct ocv_registry *registry, const char *media_type,
-                  struct ocv_error *err)
+/* Choose among the entries of q->body; `registry` as in decide_walk. An ordinary image leaves
+ * q->entry NULL. */
+static int decide_choose(struct pinned_choice *q, struct ocv_registry *registry,
+                         const char *media_type, struct ocv_error *err)
 {
     enum ocv_document_kind kind;
     char digest[OCV_DIGEST_MAX];
@@ -120,14 +139,6 @@ static bool choose_kept(const struct decide *decide, const char *key, char child
     return same;
 }
 
-void decide_invalidate(const struct decide *decide, const char *text)
-{
-    char key[PINNED_TEXT_MAX];
-    ocv_auto(ocv_reference) reference = pinned_parse(text, strlen(text));
-    if (reference && pinned_key(reference, key))
-        state_set_unchecked(decide->state, key);
-}
-
 /* No entry meets the requirements, or one that would is denied: the engine must not choose by
  * itself either. */
 static void refuse_pin(const struct pinned_choice *q, const char *text,
@@ -157,6 +168,66 @@ static void refuse_pin(const struct pinned_choice *q, const char *text,
              refused);
     if (q->decide->choose == OCV_CHOOSE_SHADOW)
         refused[0] = '\0';
+}
+
+static void registry_log(void *data, const char *line)
+{
+    (void)data;
+    log_debug("%s", line);
+}
+
+int decide_open_registry(const struct ocv_config *config, const struct wire_auth *auth,
+                         const volatile int *interrupted, struct ocv_registry **out,
+                         struct ocv_error *err)
+{
+    char agent[64];
+    struct ocv_registry_options options = {
+        .user_agent = agent,
+        .username = auth->username,
+        .password = auth->password,
+        .identity_token = auth->username ? NULL : auth->identity_token,
+        .registry_token = auth->username || auth->identity_token ? NULL : auth->registry_token,
+        .given_only = true,
+        .retries = RETRIES,
+        .connect_timeout_ms = CONNECT_MS,
+        .interrupted = interrupted,
+        .log = registry_log,
+    };
+    snprintf(agent, sizeof(agent), "ocivariant-cri-proxy/%s", ocv_version());
+    options.n_registries = ocv_config_registries(config, &options.registries);
+    OCV_TRY(ocv_registry_new(&options, out, err));
+    ocv_registry_deadline(*out, DECIDE_MS);
+    return OCV_OK;
+}
+
+/* Fetch the index with the request's own credentials, choose, and check the child. */
+static int decide_ask(struct pinned_choice *q, const struct wire_auth *auth,
+                      const volatile int *interrupted, struct ocv_error *err)
+{
+    ocv_auto(ocv_registry) registry = NULL;
+    ocv_auto(ocv_reference) child = NULL;
+    char text[PINNED_TEXT_MAX];
+    struct ocv_descriptor found;
+    int status = decide_open_registry(q->decide->config, auth, interrupted, &registry, err);
+    if (status == OCV_OK)
+        status =
+            ocv_registry_get(registry, q->reference, q->reference->digest, &q->body, &found, err);
+    if (status == OCV_OK)
+        status = decide_choose(q, registry, found.media_type, err);
+    if (status == OCV_OK && q->entry) {
+        /* Engines do not fall back if a child does not exist. */
+        snprintf(text, sizeof(text), "%s@%s", q->reference->name, q->entry->digest);
+        status = ocv_reference_parse(text, &child, err);
+        if (status == OCV_OK)
+            status = ocv_registry_head(registry, child, &found, err);
+        if (status == OCV_OK &&
+            (strcmp(found.digest, q->entry->digest) != 0 || found.size != q->entry->size ||
+             strcmp(found.media_type, q->entry->media_type) != 0))
+            status = ocv_error_set(err, OCV_ERR_MISMATCH,
+                                   "the registry's %s is not what the index says it is", text);
+    }
+    q->silent = status < 0 && registry && ocv_registry_was_silent(registry);
+    return status;
 }
 
 bool decide_pull(const struct decide *decide, const char *text, struct wire_auth *auth,
@@ -233,70 +304,6 @@ void decide_again(const struct decide *decide, char last[OCV_DIGEST_MAX])
         q.profile = NULL; /* it is for all of them */
         question_free(&q);
     }
-}
-
-/* Registry requests for a pinned reference: fetch the index, and check that the child exists. */
-
-#define CONNECT_MS 5000u
-#define RETRIES 1u
-
-static void registry_log(void *data, const char *line)
-{
-    (void)data;
-    log_debug("%s", line);
-}
-
-int decide_open_registry(const struct ocv_config *config, const struct wire_auth *auth,
-                         const volatile int *interrupted, struct ocv_registry **out,
-                         struct ocv_error *err)
-{
-    char agent[64];
-    struct ocv_registry_options options = {
-        .user_agent = agent,
-        .username = auth->username,
-        .password = auth->password,
-        .identity_token = auth->username ? NULL : auth->identity_token,
-        .registry_token = auth->username || auth->identity_token ? NULL : auth->registry_token,
-        .given_only = true,
-        .retries = RETRIES,
-        .connect_timeout_ms = CONNECT_MS,
-        .interrupted = interrupted,
-        .log = registry_log,
-    };
-    snprintf(agent, sizeof(agent), "ocivariant-cri-proxy/%s", ocv_version());
-    options.n_registries = ocv_config_registries(config, &options.registries);
-    OCV_TRY(ocv_registry_new(&options, out, err));
-    ocv_registry_deadline(*out, DECIDE_MS);
-    return OCV_OK;
-}
-
-int decide_ask(struct pinned_choice *q, const struct wire_auth *auth,
-               const volatile int *interrupted, struct ocv_error *err)
-{
-    ocv_auto(ocv_registry) registry = NULL;
-    ocv_auto(ocv_reference) child = NULL;
-    char text[PINNED_TEXT_MAX];
-    struct ocv_descriptor found;
-    int status = decide_open_registry(q->decide->config, auth, interrupted, &registry, err);
-    if (status == OCV_OK)
-        status =
-            ocv_registry_get(registry, q->reference, q->reference->digest, &q->body, &found, err);
-    if (status == OCV_OK)
-        status = decide_choose(q, registry, found.media_type, err);
-    if (status == OCV_OK && q->entry) {
-        /* Engines do not fall back if a child does not exist. */
-        snprintf(text, sizeof(text), "%s@%s", q->reference->name, q->entry->digest);
-        status = ocv_reference_parse(text, &child, err);
-        if (status == OCV_OK)
-            status = ocv_registry_head(registry, child, &found, err);
-        if (status == OCV_OK &&
-            (strcmp(found.digest, q->entry->digest) != 0 || found.size != q->entry->size ||
-             strcmp(found.media_type, q->entry->media_type) != 0))
-            status = ocv_error_set(err, OCV_ERR_MISMATCH,
-                                   "the registry's %s is not what the index says it is", text);
-    }
-    q->silent = status < 0 && registry && ocv_registry_was_silent(registry);
-    return status;
 }
 
 #define LOOK_MS 50 /* how often a waiting call sees whether its caller has gone */

@@ -178,9 +178,3 @@ void workload_pull(struct workload *workload, const struct workload_call *call,
                                                                 : COUNT_KEPT);
     workload_wishes_free(&work.wishes);
 }
-
-void workload_failed(struct workload *workload, const char *text, const char *fresh)
-{
-    const struct state_pod pod = {fresh, NULL};
-    state_drop_pod(workload->state, text, &pod);
-}

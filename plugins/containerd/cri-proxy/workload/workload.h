@@ -79,9 +79,6 @@ void workload_pull(struct workload *workload, const struct workload_call *call,
 /** Handle ImageStatus in the same way. */
 void workload_status(struct workload *workload, const struct workload_call *call,
                      struct workload_answer *answer);
-/** The engine failed to pull the choice for that pod (`fresh` of the answer): it may choose
- *  again. */
-void workload_failed(struct workload *workload, const char *text, const char *fresh);
 /** Call now and then: drop pods that are gone, and choose again if the profile or the configuration
  *  (`generation` of live_policy) has changed. */
 void workload_tend(struct workload *workload, const struct decide *decide, unsigned generation);

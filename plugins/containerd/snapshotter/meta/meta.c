@@ -43,7 +43,7 @@ static const char *const sql[SQL_N] = {
     [SQL_DELETE] = "DELETE FROM snapshots WHERE id = ?1",
     [SQL_LABELS] = "UPDATE snapshots SET labels = ?2, updated = ?3 WHERE id = ?1",
     [SQL_PAGE] = "SELECT " INFO " WHERE s.id > ?1 ORDER BY s.id LIMIT ?2",
-    [SQL_KNOWN] = "SELECT kind FROM snapshots WHERE id = ?1",
+    [SQL_KNOWN] = "SELECT 1 FROM snapshots WHERE id = ?1",
     [SQL_VARIANT_ADD] = "INSERT OR REPLACE INTO variants VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
     [SQL_VARIANTS] = "SELECT * FROM variants WHERE ns = ?1 AND chain = ?2",
     /* NS/SEQ/CHAIN, and NS/SEQ/extract-... CHAIN during unpacking; '0' follows '/' */

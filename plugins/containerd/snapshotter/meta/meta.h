@@ -41,7 +41,7 @@ enum grpc_code snap_meta_page(struct snap_meta *meta, int64_t after, size_t *n,
  *  there. */
 enum grpc_code snap_meta_freeze(struct snap_meta *meta, enum grpc_code (*visit)(void *data),
                                 void *data);
-bool snap_meta_known(struct snap_meta *meta, int64_t id, enum snap_kind *kind);
+bool snap_meta_known(struct snap_meta *meta, int64_t id);
 /** Reserve disk space for snap_meta_remove, or reserve it again after use, if there is space. */
 void snap_meta_reserve(struct snap_meta *meta);
 

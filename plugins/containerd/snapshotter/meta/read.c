@@ -73,15 +73,13 @@ enum grpc_code snap_meta_freeze(struct snap_meta *meta, enum grpc_code (*visit)(
     return code;
 }
 
-bool snap_meta_known(struct snap_meta *meta, int64_t id, enum snap_kind *kind)
+bool snap_meta_known(struct snap_meta *meta, int64_t id)
 {
     sqlite3_stmt *row = snap_meta_statement(meta, SQL_KNOWN);
     if (!row)
         return true; /* if it cannot be read, do not remove it */
     sqlite3_bind_int64(row, 1, id);
     int result = sqlite3_step(row);
-    if (result == SQLITE_ROW && kind)
-        *kind = (enum snap_kind)sqlite3_column_int(row, 0);
     sqlite3_reset(row);
     return result != SQLITE_DONE;
 }

@@ -38,7 +38,7 @@ static enum grpc_code set_aside(void *data)
         errno = 0;
         int64_t id = strtoll(entry->d_name, &end, 10);
         bool number = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && !*end && !errno;
-        if (number && snap_meta_known(o->meta, id, NULL))
+        if (number && snap_meta_known(o->meta, id))
             continue;
         if (snap_overlay_move_aside(o, entry->d_name) < 0 && errno != ENOENT)
             snap_overlay_log(o, "cannot move an orphan aside", entry->d_name);
