@@ -31,21 +31,6 @@ static bool any_is_gpu(const json_t *list, const char *key)
     return false;
 }
 
-static const char *get_variable(const json_t *config, const char *name)
-{
-    const json_t *list = json_object_get(json_object_get(config, "process"), "env");
-    const char *found = NULL;
-    size_t i, n = strlen(name);
-    const json_t *one;
-    json_array_foreach(list, i, one)
-    {
-        const char *text = json_string_value(one);
-        if (text && strncmp(text, name, n) == 0 && text[n] == '=')
-            found = text + n + 1;
-    }
-    return found;
-}
-
 /* The hook of the toolkit's older modes, or those of its newer modes. */
 static bool has_toolkit_hook(const json_t *config)
 {
@@ -81,17 +66,28 @@ static const char *cdi_devices(const json_t *config)
     return NULL;
 }
 
-static bool names_devices(const char *visible)
+/* The variable, if it names devices and there is a hook that heeds it. */
+static const char *visible_devices(const json_t *config)
 {
-    return visible && *visible && strcmp(visible, "void") != 0 && strcmp(visible, "none") != 0;
+    static const char name[] = OCV_REQUIREMENT_DEVICES "=";
+    const char *found = NULL;
+    size_t i;
+    const json_t *one;
+    json_array_foreach(json_object_get(json_object_get(config, "process"), "env"), i, one)
+    {
+        const char *text = json_string_value(one);
+        if (text && strncmp(text, name, sizeof(name) - 1) == 0)
+            found = text + sizeof(name) - 1;
+    }
+    bool named = found && *found && strcmp(found, "void") != 0 && strcmp(found, "none") != 0;
+    return named && has_toolkit_hook(config) ? found : NULL;
 }
 
 bool container_gets_gpu(const json_t *config)
 {
     return any_is_gpu(json_object_get(json_object_get(config, "linux"), "devices"), "path") ||
            any_is_gpu(json_object_get(config, "mounts"), "destination") || cdi_devices(config) ||
-           (names_devices(get_variable(config, OCV_REQUIREMENT_DEVICES)) &&
-            has_toolkit_hook(config));
+           visible_devices(config);
 }
 
 char *container_config(const json_t *config)
@@ -113,9 +109,9 @@ char *container_config(const json_t *config)
 
 char *container_devices(const json_t *config)
 {
-    const char *cdi = cdi_devices(config), *visible = get_variable(config, OCV_REQUIREMENT_DEVICES);
+    const char *cdi = cdi_devices(config), *visible = visible_devices(config);
     if (!cdi)
-        return names_devices(visible) && has_toolkit_hook(config) ? strdup(visible) : NULL;
+        return visible ? strdup(visible) : NULL;
     /* "nvidia.com/gpu=0,nvidia.com/gpu=1" -> "0,1" */
     char *out = calloc(1, strlen(cdi) + 1);
     size_t n = 0;

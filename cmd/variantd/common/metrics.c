@@ -4,6 +4,7 @@
  * is complete before its count becomes visible, so raising an existing counter takes no lock. */
 #include "cmd/variantd/common/metrics_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -76,25 +77,14 @@ void metrics_request(struct metrics *m, enum outcome outcome, int64_t us, int64_
         metrics_add(m, METRIC_SENT_BYTES_TOTAL, (uint64_t)bytes);
 }
 
-static bool is_name(const char name[NAME_BYTES], const char *text)
-{
-    return strncmp(name, text, NAME_BYTES - 1) == 0;
-}
-
 static struct named_counter *find_named(struct family *f, const char *first, const char *second)
 {
     size_t n = atomic_load_explicit(&f->n, memory_order_acquire);
     for (size_t i = 0; i < n; i++)
-        if (is_name(f->items[i].first, first) && is_name(f->items[i].second, second))
+        if (strncmp(f->items[i].first, first, NAME_BYTES - 1) == 0 &&
+            strncmp(f->items[i].second, second, NAME_BYTES - 1) == 0)
             return &f->items[i];
     return NULL;
-}
-
-static void copy_name(char out[NAME_BYTES], const char *text)
-{
-    size_t n = strnlen(text, NAME_BYTES - 1);
-    memcpy(out, text, n);
-    out[n] = '\0';
 }
 
 void metrics_raise(struct metrics *m, enum metrics_family family, const char *first,
@@ -111,8 +101,8 @@ void metrics_raise(struct metrics *m, enum metrics_family family, const char *fi
             item = &f->items[NAMES_MAX]; /* the last counter takes all further names */
         } else if (!item) {
             item = &f->items[used];
-            copy_name(item->first, used == NAMES_MAX ? "other" : first);
-            copy_name(item->second, used == NAMES_MAX ? "other" : second);
+            snprintf(item->first, NAME_BYTES, "%s", used == NAMES_MAX ? "other" : first);
+            snprintf(item->second, NAME_BYTES, "%s", used == NAMES_MAX ? "other" : second);
             atomic_store_explicit(&f->n, used + 1, memory_order_release);
         }
         pthread_mutex_unlock(&m->lock);

@@ -60,33 +60,26 @@ static bool fits_in_memory(const struct ocv_stream_head *head)
     return head->size >= 0 && head->size <= SMALL;
 }
 
-/* A head may be wrong, while known sizes are right. False: they contradict each other. */
-static bool check_document(struct passthrough *p)
-{
-    struct ocv_stream_head *head = &p->head;
-    const struct bounds *known = &p->known;
-    if (!p->head_only || !p->reference->digest || head->status != 200)
-        return true;
-    snprintf(head->digest, sizeof(head->digest), "%s", p->reference->digest);
-    if (known->checked || (head->size < 0 && known->most > 0 && known->least == known->most))
-        head->size = known->most;
-    if (head->size < 0 ||
-        (head->size >= known->least && (!known->most || head->size <= known->most)))
-        return true;
-    metrics_raise(p->mirror->metrics, METRICS_ERRORS, p->upstream->name, "mismatch", 1);
-    p->no = lookup_result_new(OUTCOME_UPSTREAM_ERROR, 502, "UNKNOWN",
-                              "upstream's size differs from the manifest's");
-    return false;
-}
-
 static int on_head(void *data, const struct ocv_stream_head *head)
 {
     struct passthrough *p = data;
     p->head = *head;
     p->head.next = NULL;
     p->list_next = head->next ? strdup(head->next) : NULL;
-    if (!check_document(p))
-        return -1;
+    /* A head may be wrong, while known sizes are right. */
+    const struct bounds *known = &p->known;
+    int64_t *size = &p->head.size;
+    if (p->head_only && p->reference->digest && head->status == 200) {
+        snprintf(p->head.digest, sizeof(p->head.digest), "%s", p->reference->digest);
+        if (known->checked || (*size < 0 && known->most > 0 && known->least == known->most))
+            *size = known->most;
+        if (*size >= 0 && (*size < known->least || (known->most && *size > known->most))) {
+            metrics_raise(p->mirror->metrics, METRICS_ERRORS, p->upstream->name, "mismatch", 1);
+            p->no = lookup_result_new(OUTCOME_UPSTREAM_ERROR, 502, "UNKNOWN",
+                                      "upstream's size differs from the manifest's");
+            return -1;
+        }
+    }
     if (!passthrough_streams(p))
         return 0;
     if (p->question && fits_in_memory(head)) {

@@ -181,7 +181,6 @@ static int start_service(struct ocv_error *err)
                                          .metrics = program.metrics,
                                          .log = print_line};
     OCV_TRY(snap_fit_new(&fit, s->meta, &s->fit, err));
-    s->log = print_line;
     if (fd < 0) {
         OCV_TRY(ocv_unix_listen(program.socket, 0600, 0700, &fd, err));
         program.bound = true;

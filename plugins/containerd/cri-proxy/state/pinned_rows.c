@@ -8,11 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-static const char *index_of(const char *key)
-{
-    return strrchr(key, '@') + 1;
-}
-
 static bool is_pinned_key(const char *key)
 {
     char again[PINNED_TEXT_MAX];
@@ -67,7 +62,7 @@ static int put_pinned_row(struct state *state, const char *key, const char *chil
     OCV_TRY(
         state_run(state,
                   state_query(state->writer, "INSERT OR REPLACE INTO pinned VALUES(?1, ?2, ?3, ?4)",
-                              "sssi", key, child, index_of(key), when),
+                              "sssi", key, child, strrchr(key, '@') + 1, when),
                   err));
     return state_keep_newest(state, "pinned", STATE_PINNED_MAX, err);
 }
@@ -79,7 +74,7 @@ int state_put_pinned(struct state *state, const char *key, const char *child, co
     if (!is_pinned_key(key) || !ocv_digest_known(child))
         return ocv_error_set(err, OCV_ERR_INVALID, "%.200s: not a pinned reference", key);
     OCV_TRY(state_begin(state, err));
-    int status = state_put_index(state, index_of(key), index, len, err);
+    int status = state_put_index(state, strrchr(key, '@') + 1, index, len, err);
     if (status == OCV_OK && (!state_take_value(select_pinned(state->writer, key), &known) ||
                              strcmp(known.child, child) != 0))
         status = put_pinned_row(state, key, child, (int64_t)time(NULL), err);

@@ -152,26 +152,15 @@ int choose_entry(const struct choose_question *q, const struct ocv_entry **out,
     return refuse_pull(q, why.len ? why.data : "no variant of that kind fits", err);
 }
 
-/* Rejections that no wish and no set of devices can change. */
-static bool can_never_fit(enum ocv_reject code)
-{
-    switch (code) {
-    case OCV_REJECT_VALUE_UNSUPPORTED: /* another device may have it */
-    case OCV_REJECT_FEATURE_UNSUPPORTED:
-    case OCV_REJECT_DEVICE:
-    case OCV_REJECT_NO_DEVICE:
-    case OCV_REJECT_DISABLED:
-    case OCV_REJECT_NOT_REQUESTED:
-    case OCV_REJECT_REQUIREMENT:
-        return false;
-    default:
-        return true;
-    }
-}
-
 int choose_possible(const struct ocv_index *index, const struct ocv_profile *profile,
                     const struct ocv_entry **out, size_t max, size_t *n, struct ocv_error *err)
 {
+    /* Rejections that wishes or a set of devices can change; any other stays. */
+    static const bool may_change[] = {
+        [OCV_REJECT_VALUE_UNSUPPORTED] = true, /* another device may have it */
+        [OCV_REJECT_FEATURE_UNSUPPORTED] = true, [OCV_REJECT_DEVICE] = true,
+        [OCV_REJECT_NO_DEVICE] = true,           [OCV_REJECT_DISABLED] = true,
+        [OCV_REJECT_NOT_REQUESTED] = true,       [OCV_REJECT_REQUIREMENT] = true};
     ocv_auto(ocv_decision) decision = NULL;
     int status = ocv_resolve(index, profile, NULL, &decision, err);
     *n = 0;
@@ -180,7 +169,8 @@ int choose_possible(const struct ocv_index *index, const struct ocv_profile *pro
         bool out_of_it = entry->code != OCV_REJECT_NONE;
         for (size_t k = 0; k < ocv_decision_rejected_count(decision) && !out_of_it; k++) {
             struct ocv_rejection r = ocv_decision_rejected(decision, k);
-            out_of_it = r.entry == entry && can_never_fit(r.code);
+            out_of_it =
+                r.entry == entry && ((size_t)r.code >= sizeof(may_change) || !may_change[r.code]);
         }
         if (out_of_it)
             continue;

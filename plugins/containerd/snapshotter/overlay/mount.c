@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/magic.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,22 +15,16 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-static bool add_option(struct snap_mount *m, const char *text)
+static bool add_option(struct snap_mount *m, const char *format, ...) OCV_PRINTF(2, 3);
+static bool add_option(struct snap_mount *m, const char *format, ...)
 {
+    va_list args;
     if (m->n_options == sizeof(m->options) / sizeof(*m->options))
         return false;
-    m->options[m->n_options] = strdup(text);
-    return m->options[m->n_options++] != NULL;
-}
-
-static bool add_path(struct snap_mount *m, const char *option, const struct snap_overlay *o,
-                     int64_t id, const char *leaf)
-{
-    char *text = NULL;
-    if (asprintf(&text, "%s=%s/%" PRId64 "/%s", option, o->directory, id, leaf) < 0)
-        return false;
-    bool added = add_option(m, text);
-    free(text);
+    va_start(args, format);
+    bool added = vasprintf(&m->options[m->n_options], format, args) >= 0;
+    va_end(args);
+    m->n_options += added;
     return added;
 }
 
@@ -38,13 +33,6 @@ static bool make_bind(struct snap_mount *m, const struct snap_overlay *o, int64_
     m->type = strdup("bind");
     return m->type && asprintf(&m->source, "%s/%" PRId64 "/fs", o->directory, id) >= 0 &&
            add_option(m, writable ? "rw" : "ro") && add_option(m, "rbind");
-}
-
-static bool add_mapping(struct snap_mount *m, const char *option, const char *value)
-{
-    char text[SNAP_LABEL_MAX + 16];
-    snprintf(text, sizeof(text), "%s=%s", option, value);
-    return add_option(m, text);
 }
 
 enum grpc_code snap_overlay_mount(const struct snap_overlay *o, const struct snap_chain *chain,
@@ -56,9 +44,9 @@ enum grpc_code snap_overlay_mount(const struct snap_overlay *o, const struct sna
     const char *gids = snap_labels_get(labels, LABEL_GIDS);
     *m = (struct snap_mount){0};
     if (o->remap_ids && uids)
-        ok = add_mapping(m, "uidmap", uids);
+        ok = add_option(m, "uidmap=%s", uids);
     if (ok && o->remap_ids && gids)
-        ok = add_mapping(m, "gidmap", gids);
+        ok = add_option(m, "gidmap=%s", gids);
     if (ok && chain->n_parents == 0) /* overlayfs needs a lower directory */
         ok = make_bind(m, o, chain->id, chain->kind == SNAP_ACTIVE);
     else if (ok && chain->n_parents == 1 &&
@@ -67,17 +55,17 @@ enum grpc_code snap_overlay_mount(const struct snap_overlay *o, const struct sna
     else if (ok) {
         ok = (m->type = strdup("overlay")) && (m->source = strdup("overlay"));
         for (size_t i = 0; ok && i < o->n_options; i++)
-            ok = add_option(m, o->options[i]);
+            ok = add_option(m, "%s", o->options[i]);
         if (ok && chain->kind == SNAP_ACTIVE)
-            ok = add_path(m, "workdir", o, chain->id, "work") &&
-                 add_path(m, "upperdir", o, chain->id, "fs");
+            ok = add_option(m, "workdir=%s/%" PRId64 "/work", o->directory, chain->id) &&
+                 add_option(m, "upperdir=%s/%" PRId64 "/fs", o->directory, chain->id);
         ocv_auto_buffer lower;
         ocv_buffer_init(&lower, 8u * 1024 * 1024);
         for (size_t i = 0; ok && i < chain->n_parents; i++)
             ok =
                 ocv_buffer_printf(&lower, NULL, "%s%s/%" PRId64 "/fs",
                                   i ? ":" : "lowerdir=", o->directory, chain->parents[i]) == OCV_OK;
-        ok = ok && add_option(m, lower.data);
+        ok = ok && add_option(m, "%s", lower.data);
     }
     if (ok)
         return GRPC_OK;

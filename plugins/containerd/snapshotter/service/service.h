@@ -15,7 +15,6 @@ struct snap_service {
     struct snap_overlay *overlay; /**< one of the two back ends, */
     struct snap_relay *relay;     /**< the other one is NULL */
     struct snap_fit *fit;         /**< NULL: no policy */
-    void (*log)(const char *line);
 };
 
 /** Answer one call (grpc_server_options.handle). */
