@@ -54,20 +54,6 @@ bool settings_tag_rules(const struct ocv_config *config)
     return text && !strcmp(text, "on");
 }
 
-/* "registry:5000" -> "registry--5000": podman refuses a colon in a mirror's path. */
-static char *segment_of(const char *name)
-{
-    char *out = malloc(strlen(name) * 2 + 1), *to = out;
-    for (const char *p = name; out && *p; p++) {
-        if (*p == ':')
-            *to++ = '-';
-        *to++ = *p == ':' ? '-' : *p;
-    }
-    if (out)
-        *to = '\0';
-    return out;
-}
-
 /* True for a registry's name as references have it. */
 static bool host_ok(const char *name)
 {
@@ -109,7 +95,16 @@ static int add_upstream(struct settings *s, const char *given, const char *layou
                                      SETTINGS_UPSTREAMS_MAX);
     }
     s->n_upstreams++;
-    *added = (struct upstream){.name = strdup(name), .segment = segment_of(name), .layout = copy};
+    char *segment = malloc(strlen(name) * 2 + 1);
+    *added = (struct upstream){.name = strdup(name), .segment = segment, .layout = copy};
+    /* "registry:5000" -> "registry--5000": podman refuses a colon in a mirror's path. */
+    for (const char *p = name; segment && *p; p++) {
+        if (*p == ':')
+            *segment++ = '-';
+        *segment++ = *p == ':' ? '-' : *p;
+    }
+    if (segment)
+        *segment = '\0';
     return added->name && added->segment ? OCV_OK : ocv_error_nomem(err);
 }
 

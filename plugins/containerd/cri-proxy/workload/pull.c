@@ -56,7 +56,7 @@ static int choose_for_pod(struct workload_pull *p, struct wire_auth *auth, struc
                                              .profile = p->profile};
     OCV_TRY(choose_entry(&question, &p->entry, err));
     OCV_TRY(choose_possible(p->index, p->profile, all, USERS_ENTRIES_MAX, &n, err));
-    OCV_TRY(users_same(work->workload->users, p->registry, reference, call->text, all, n,
+    OCV_TRY(users_same(&work->workload->users, p->registry, reference, call->text, all, n,
                        p->value.user, err));
     /* from an index without variants the engine chooses by platform, as without us */
     bool variants = ocv_index_has_variants(p->index);

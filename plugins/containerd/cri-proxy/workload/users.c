@@ -8,38 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct known_user {
-    char digest[OCV_DIGEST_MAX];
-    char user[OCV_IMAGE_USER_MAX];
-};
-
-struct users {
-    pthread_mutex_t lock;
-    struct known_user *list; /* when it is full, the oldest one is at `next` */
-    size_t n, next;
-};
-
-int users_new(struct users **out, struct ocv_error *err)
-{
-    struct users *u = calloc(1, sizeof(*u));
-    if (!u || !(u->list = calloc(USERS_CACHE_MAX, sizeof(*u->list)))) {
-        free(u);
-        return ocv_error_nomem(err);
-    }
-    pthread_mutex_init(&u->lock, NULL);
-    *out = u;
-    return OCV_OK;
-}
-
-void users_free(struct users *u)
-{
-    if (!u)
-        return;
-    pthread_mutex_destroy(&u->lock);
-    free(u->list);
-    free(u);
-}
-
 bool users_recall(struct users *u, const char *digest, char out[OCV_IMAGE_USER_MAX])
 {
     bool found = false;

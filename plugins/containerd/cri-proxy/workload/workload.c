@@ -133,7 +133,7 @@ bool refusal_find(const struct work *work, struct workload_answer *answer)
 
 /* Choose again with another profile or configuration: the result is the same child, another child
  * of its index with the same user, or none, so that the next pull asks the registry. */
-static int choose_again(const struct workload *w, const struct decide *decide,
+static int choose_again(struct workload *w, const struct decide *decide,
                         const struct ocv_profile *profile, struct state_copy *row,
                         struct ocv_error *err)
 {
@@ -168,7 +168,7 @@ static int choose_again(const struct workload *w, const struct decide *decide,
     workload_wishes_free(&wishes);
     if (status < 0 || !entry || strcmp(entry->digest, row->value.child) == 0)
         return status;
-    if (!users_recall(w->users, entry->digest, user) || strcmp(user, row->value.user) != 0)
+    if (!users_recall(&w->users, entry->digest, user) || strcmp(user, row->value.user) != 0)
         return ocv_error_set(err, OCV_ERR_CHECK, "the user of %s is not known", entry->digest);
     snprintf(row->value.child, sizeof(row->value.child), "%s", entry->digest);
     const struct state_key key = {row->reference, row->wishes, row->devices};
@@ -234,10 +234,9 @@ int workload_new(const struct workload_options *options, struct workload **out,
     if (!w)
         return ocv_error_nomem(err);
     pthread_mutex_init(&w->lock, NULL);
+    pthread_mutex_init(&w->users.lock, NULL);
     w->state = options->state;
-    int status = users_new(&w->users, err);
-    if (status == OCV_OK)
-        status = pods_new(&w->pods, err);
+    int status = pods_new(&w->pods, err);
     if (status == OCV_OK)
         status = counts_new(options->metrics, &w->counts, err);
     if (status == OCV_OK)
@@ -255,7 +254,6 @@ void workload_free(struct workload *w)
 {
     if (!w)
         return;
-    users_free(w->users);
     pods_free(w->pods);
     counts_free(w->counts);
     grpc_client_free(w->engine);
@@ -266,6 +264,7 @@ void workload_free(struct workload *w)
         free(w->refusals[i].key);
     for (size_t i = 0; i < WARNED_MAX; i++)
         free(w->warned[i]);
+    pthread_mutex_destroy(&w->users.lock);
     pthread_mutex_destroy(&w->lock);
     free(w);
 }

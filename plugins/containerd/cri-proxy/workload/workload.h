@@ -6,13 +6,12 @@
  * - PullImage has the pod's annotations and its uid; ImageStatus has only the annotations.
  *   CreateContainer names the id that one of the two returned, so the choice is made only here.
  * - Before every CreateContainer kubelet calls ImageStatus once more, without annotations, and
-takes
- *   the container's user from the answer; "absent" means root there. So all possible choices must
- *   have one user (users.h, state.h), any present child is an answer, and nothing else is.
+ *   takes the container's user from the answer; "absent" means root there. So all possible choices
+ *   must have one user (users.c, state.h), any present child is an answer, and nothing else is.
  * - "Absent" as the answer to an ImageStatus with annotations leads to PullImage, which has the uid
  *   and the registry's credentials, so an image without a row here is absent. The name in the pod
-is
- *   never passed to the engine, which may have an image of that name that was not chosen here. */
+ *   is never passed to the engine, which may have an image of that name that was not chosen here.
+ */
 #ifndef CRI_PROXY_WORKLOAD_H
 #define CRI_PROXY_WORKLOAD_H
 
@@ -223,9 +222,14 @@ bool request_copy(struct request_text text, char *out, size_t size);
 #define USERS_ENTRIES_MAX 256u /**< of one index */
 #define USERS_CACHE_MAX 1024u  /**< images whose user is kept in memory */
 
-struct users;
-int users_new(struct users **out, struct ocv_error *err) OCV_WARN_UNUSED;
-void users_free(struct users *users);
+struct users {
+    pthread_mutex_t lock;
+    struct known_user {
+        char digest[OCV_DIGEST_MAX];
+        char user[OCV_IMAGE_USER_MAX];
+    } list[USERS_CACHE_MAX]; /* when it is full, the oldest one is at `next` */
+    size_t n, next;
+};
 /** The user of all these images in the reference's repository. A user that is not cached is read
  *  from the registry; a digest's config never changes. OCV_ERR_CHECK if they differ: "variants of
  *  NAME run as different users (1000, root)". */

@@ -29,7 +29,7 @@ struct pod_devices {
 
 struct workload {
     struct state *state;
-    struct users *users;
+    struct users users;
     struct pods *pods;
     struct grpc_client *engine, *kubelet;
     struct counts *counts;
