@@ -41,13 +41,6 @@ bool log_wants_requests(void)
     return settings.access;
 }
 
-static void write_line(const char *line, size_t len)
-{
-    /* a failed write to the log is not a reason to stop serving */
-    ssize_t written = write(STDERR_FILENO, line, len);
-    (void)written;
-}
-
 static void format_timestamp(char out[40])
 {
     struct timespec now;
@@ -61,7 +54,7 @@ static void format_timestamp(char out[40])
     snprintf(out + len, 40 - len, ".%03ldZ", now.tv_nsec / 1000000);
 }
 
-/* Takes over `object`. */
+/* Takes over `object`. As elsewhere here, a write that fails is not a reason to stop serving. */
 static void write_json(json_t *object)
 {
     char *text =
@@ -71,7 +64,7 @@ static void write_json(json_t *object)
     size_t len = text ? strlen(text) : 0;
     if (text) {
         text[len] = '\n'; /* replaces the final NUL */
-        write_line(text, len + 1);
+        (void)!write(STDERR_FILENO, text, len + 1);
     }
     free(text);
 }
@@ -104,7 +97,8 @@ void log_line(enum log_level level, const char *format, ...)
                 ? snprintf(line, sizeof(line), "<%d>%s%s%s\n", (int)level, now, space, text)
                 : snprintf(line, sizeof(line), "%s%svariantd: %s%s\n", now, space, prefix, text);
         if (len > 0)
-            write_line(line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
+            (void)!write(STDERR_FILENO, line,
+                         (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
     }
 }
 
@@ -145,5 +139,6 @@ void log_request(const struct log_request *r)
                  method, url, r->status, metrics_outcome_name(r->outcome),
                  r->label ? r->label : "-", (long long)r->bytes, (double)r->us / 1000.0, agent);
     if (len > 0)
-        write_line(line, (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
+        (void)!write(STDERR_FILENO, line,
+                     (size_t)len < sizeof(line) ? (size_t)len : sizeof(line) - 1);
 }

@@ -48,9 +48,10 @@ const struct ocv_config *settings_for_text(const struct settings *settings, cons
     return ocv_config_for_reference(settings->config, reference);
 }
 
-bool settings_tag_rules(const struct ocv_config *config)
+bool settings_on(const struct settings *settings, const struct ocv_reference *reference,
+                 const char *key)
 {
-    const char *text = ocv_config_get(config, "tag_rules");
+    const char *text = ocv_config_get(ocv_config_for_reference(settings->config, reference), key);
     return text && !strcmp(text, "on");
 }
 
@@ -302,8 +303,8 @@ static int read_settings(struct settings *s, const struct settings_flags *flags,
               : !strcmp(mode, "proxy")  ? MODE_PROXY
                                         : MODE_AUTO;
     s->serve_private = !strcmp(text_setting(s, "serve_private", "false"), "true");
-    s->tag_rules =
-        settings_tag_rules(s->config) || ocv_config_any_repository(s->config, "tag_rules", "on");
+    s->tag_rules = !strcmp(text_setting(s, "tag_rules", "off"), "on") ||
+                   ocv_config_any_repository(s->config, "tag_rules", "on");
     s->log_json = !strcmp(text_setting(s, "log", "text"), "json");
     s->access_log = !strcmp(text_setting(s, "access_log", "on"), "on");
 

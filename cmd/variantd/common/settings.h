@@ -52,8 +52,9 @@ struct settings {
 const struct ocv_config *settings_for_text(const struct settings *settings, const char *text);
 /** The reference of that name; NULL if it is none. The caller frees it. */
 struct ocv_reference *settings_reference(const char *text);
-/** True if tag rules apply, by the configuration of a repository. */
-bool settings_tag_rules(const struct ocv_config *config);
+/** True if that key (`tag_rules`, `cpu_levels`) is on in the repository. */
+bool settings_on(const struct settings *settings, const struct ocv_reference *reference,
+                 const char *key);
 /** The upstream of that name; "index.docker.io" and "registry-1.docker.io" mean "docker.io". NULL:
  *  not configured, so never contacted. */
 const struct upstream *settings_upstream(const struct settings *settings, const char *name);

@@ -125,13 +125,6 @@ int variants_find(const struct mirror *mirror, const struct source *from,
     return status;
 }
 
-bool levels_by_setting(const struct mirror *mirror, const struct ocv_reference *reference)
-{
-    const struct ocv_config *config = ocv_config_for_reference(mirror->settings->config, reference);
-    const char *levels = ocv_config_get(config, "cpu_levels");
-    return levels && !strcmp(levels, "on");
-}
-
 /* What the configuration never takes: for the log, and for a client that gets nothing. Once for
  * each choice, not for each pull. */
 static void tell_denied(struct mirror_choice *choice, const struct ocv_reference *reference,
@@ -225,7 +218,8 @@ struct mirror_choice *choice_make(const struct mirror *mirror, const struct sour
     int status = variants_find(mirror, from, reference, document, &index, &err);
     /* (3) No variants, but perhaps entries for CPU levels. */
     const struct ocv_platform host = ocv_profile_platform(snapshot->profile);
-    if (status == OCV_OK && !index && document && levels_by_setting(mirror, reference))
+    if (status == OCV_OK && !index && document &&
+        settings_on(mirror->settings, reference, "cpu_levels"))
         status = find_in(from, reference, document, &host, &index, &err);
     if (status == OCV_OK && index)
         status = decide_entry(choice, mirror, from, reference, index, snapshot, &err);

@@ -30,7 +30,7 @@ static void choice_key(const struct lookup *l, const char *digest, struct key *k
 {
     object_key(l->q->identity, l->q->reference->name, digest, key);
     key_add_number(key, l->snapshot->generation);
-    key_add_number(key, levels_by_setting(l->mirror, l->q->reference));
+    key_add_number(key, settings_on(l->mirror->settings, l->q->reference, "cpu_levels"));
 }
 
 int lookup_need_client(struct lookup *l, struct ocv_error *err)

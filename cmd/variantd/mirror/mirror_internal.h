@@ -159,8 +159,6 @@ int variants_find(const struct mirror *mirror, const struct source *from,
 /** True if a tag rule may give that name variants, as it stands for a group of tags, even without
  * an index or any document there. The choice for such a name is not cached by digest. */
 bool variants_by_rule(const struct mirror *mirror, const struct ocv_reference *reference);
-/** True if CPU levels are chosen among too, when an index has no variants. */
-bool levels_by_setting(const struct mirror *mirror, const struct ocv_reference *reference);
 /** Parse a name for a question. OCV_ERR_NOT_FOUND unless its registry is configured. */
 int name_parse(const struct mirror *mirror, const char *text, struct ocv_reference **reference,
                const struct upstream **upstream, struct ocv_error *err) OCV_WARN_UNUSED;

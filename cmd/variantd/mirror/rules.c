@@ -137,8 +137,7 @@ const struct ocv_tag_rules *mirror_tag_rules(const struct mirror *mirror)
 bool variants_by_rule(const struct mirror *mirror, const struct ocv_reference *reference)
 {
     ocv_auto(ocv_tag) tag = NULL;
-    return mirror->rules &&
-           settings_tag_rules(ocv_config_for_reference(mirror->settings->config, reference)) &&
+    return mirror->rules && settings_on(mirror->settings, reference, "tag_rules") &&
            reference->tag && !reference->digest &&
            ocv_tag_parse(mirror->rules, reference, NULL, &tag, NULL) == OCV_OK &&
            ocv_tag_names_group(tag);
