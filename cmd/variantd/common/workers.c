@@ -37,16 +37,12 @@ static const size_t most_each[WORK_COUNT] = {WORKERS_DOCUMENT_EACH, WORKERS_BLOB
 
 int workers_new(void (*quiet)(void *data), void *data, struct workers **out, struct ocv_error *err)
 {
-    pthread_condattr_t attributes;
     struct workers *w = calloc(1, sizeof(*w));
     if (!w)
         return ocv_error_nomem(err);
     pthread_mutex_init(&w->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->more, &attributes);
+    pthread_cond_init(&w->more, NULL);
     pthread_cond_init(&w->gone, NULL);
-    pthread_condattr_destroy(&attributes);
     w->last = &w->first;
     w->quiet = quiet;
     w->data = data;
@@ -126,7 +122,7 @@ static void *main_of_thread(void *data)
             break;
         const struct timespec until = ocv_clock_after(IDLE_S * 1000);
         w->idle++;
-        int rc = pthread_cond_timedwait(&w->more, &w->lock, &until);
+        int rc = pthread_cond_clockwait(&w->more, &w->lock, CLOCK_MONOTONIC, &until);
         w->idle--;
         if (rc == ETIMEDOUT && !w->queued)
             break;

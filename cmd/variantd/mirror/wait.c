@@ -88,7 +88,7 @@ static void *clock_main(void *data)
         passthrough_make_way(m);
         struct timespec until = {.tv_sec = next / 1000, .tv_nsec = next % 1000 * 1000000};
         if ((m->suspended || m->passes) && !m->stopping)
-            pthread_cond_timedwait(&m->tick, &m->lock, &until);
+            pthread_cond_clockwait(&m->tick, &m->lock, CLOCK_MONOTONIC, &until);
     }
     wake_late(m, ocv_clock_ms());
     pthread_mutex_unlock(&m->lock);
@@ -97,13 +97,9 @@ static void *clock_main(void *data)
 
 int waiting_start(struct mirror *m, struct ocv_error *err)
 {
-    pthread_condattr_t monotonic;
     pthread_attr_t small;
     pthread_mutex_init(&m->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&m->tick, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    pthread_cond_init(&m->tick, NULL);
     pthread_attr_init(&small);
     pthread_attr_setstacksize(&small, 128u * 1024);
     m->clock_runs = !pthread_create(&m->clock, &small, clock_main, m);

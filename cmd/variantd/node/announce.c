@@ -38,7 +38,7 @@ static void wait_until(struct announcer *a, int64_t until_ms, bool for_work)
         struct timespec at;
         clock_gettime(CLOCK_MONOTONIC, &at);
         at.tv_sec += (until_ms - ocv_clock_ms()) / 1000 + 1;
-        pthread_cond_timedwait(&a->changed, &a->lock, &at);
+        pthread_cond_clockwait(&a->changed, &a->lock, CLOCK_MONOTONIC, &at);
     }
 }
 
@@ -142,17 +142,13 @@ int announcer_new(const char *account, struct announcer **out, struct ocv_error 
                              "--announce kubernetes: invalid node name '%.100s' in NODE_NAME",
                              node ? node : "");
     struct announcer *a = calloc(1, sizeof(*a));
-    pthread_condattr_t monotonic;
     if (!a)
         return ocv_error_nomem(err);
     snprintf(a->account, sizeof(a->account), "%.4000s", account);
     snprintf(a->node, sizeof(a->node), "%s", node);
     snprintf(a->path, sizeof(a->path), "/api/v1/nodes/%s?fieldManager=variantd", node);
     pthread_mutex_init(&a->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&a->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    pthread_cond_init(&a->changed, NULL);
     if (pthread_create(&a->thread, NULL, announce_all, a) != 0) {
         pthread_cond_destroy(&a->changed);
         pthread_mutex_destroy(&a->lock);
