@@ -26,8 +26,8 @@ struct pinned_choice {
     struct ocv_profile *profile;
     struct ocv_decision *decision;
     const struct ocv_entry *entry; /* the chosen entry, or NULL */
+    struct ocv_registry *registry; /* that is asked; NULL: for a kept index */
     bool secret;                   /* read with the request's credentials */
-    bool silent;                   /* the registry sent nothing in time */
 };
 
 static void question_free(struct pinned_choice *q)
@@ -35,6 +35,7 @@ static void question_free(struct pinned_choice *q)
     ocv_decision_free(q->decision);
     ocv_profile_free(q->profile);
     ocv_index_free(q->index);
+    ocv_registry_free(q->registry);
     ocv_buffer_free(&q->body);
     ocv_reference_free(q->reference);
 }
@@ -74,10 +75,8 @@ int decide_walk(struct ocv_registry *registry, const struct ocv_reference *refer
     return status;
 }
 
-/* Choose among the entries of q->body; `registry` as in decide_walk. An ordinary image leaves
- * q->entry NULL. */
-static int decide_choose(struct pinned_choice *q, struct ocv_registry *registry,
-                         const char *media_type, struct ocv_error *err)
+/* Choose among the entries of q->body. An ordinary image leaves q->entry NULL. */
+static int decide_choose(struct pinned_choice *q, const char *media_type, struct ocv_error *err)
 {
     enum ocv_document_kind kind;
     char digest[OCV_DIGEST_MAX];
@@ -88,7 +87,7 @@ static int decide_choose(struct pinned_choice *q, struct ocv_registry *registry,
     if (kind != OCV_DOCUMENT_INDEX)
         return OCV_OK;
     OCV_TRY(ocv_index_parse(q->body.data, q->body.len, media_type, &q->index, err));
-    OCV_TRY(decide_walk(registry, q->reference, &q->index, err));
+    OCV_TRY(decide_walk(q->registry, q->reference, &q->index, err));
     if (!ocv_index_has_variants(q->index))
         return OCV_OK;
     if (!q->profile)
@@ -130,11 +129,10 @@ static bool choose_kept(const struct decide *decide, const char *key, char child
     struct pinned_choice q = {.decide = decide};
     struct ocv_error err = {0};
     ocv_buffer_init(&q.body, STATE_INDEX_MAX);
-    bool same = state_find_pinned(decide->state, key, child) &&
-                state_checked(decide->state, key, child) &&
-                state_index(decide->state, strrchr(key, '@') + 1, &q.body, &err) == OCV_OK &&
-                decide_choose(&q, NULL, NULL, &err) == OCV_OK && q.entry &&
-                strcmp(q.entry->digest, child) == 0;
+    bool same =
+        state_find_pinned(decide->state, key, child) && state_checked(decide->state, key, child) &&
+        state_index(decide->state, strrchr(key, '@') + 1, &q.body, &err) == OCV_OK &&
+        decide_choose(&q, NULL, &err) == OCV_OK && q.entry && strcmp(q.entry->digest, child) == 0;
     question_free(&q);
     return same;
 }
@@ -204,30 +202,24 @@ int decide_open_registry(const struct ocv_config *config, const struct wire_auth
 static int decide_ask(struct pinned_choice *q, const struct wire_auth *auth,
                       const volatile int *interrupted, struct ocv_error *err)
 {
-    ocv_auto(ocv_registry) registry = NULL;
     ocv_auto(ocv_reference) child = NULL;
     char text[PINNED_TEXT_MAX];
     struct ocv_descriptor found;
-    int status = decide_open_registry(q->decide->config, auth, interrupted, &registry, err);
-    if (status == OCV_OK)
-        status =
-            ocv_registry_get(registry, q->reference, q->reference->digest, &q->body, &found, err);
-    if (status == OCV_OK)
-        status = decide_choose(q, registry, found.media_type, err);
-    if (status == OCV_OK && q->entry) {
-        /* Engines do not fall back if a child does not exist. */
-        snprintf(text, sizeof(text), "%s@%s", q->reference->name, q->entry->digest);
-        status = ocv_reference_parse(text, &child, err);
-        if (status == OCV_OK)
-            status = ocv_registry_head(registry, child, &found, err);
-        if (status == OCV_OK &&
-            (strcmp(found.digest, q->entry->digest) != 0 || found.size != q->entry->size ||
-             strcmp(found.media_type, q->entry->media_type) != 0))
-            status = ocv_error_set(err, OCV_ERR_MISMATCH,
-                                   "the registry's %s is not what the index says it is", text);
-    }
-    q->silent = status < 0 && registry && ocv_registry_was_silent(registry);
-    return status;
+    OCV_TRY(decide_open_registry(q->decide->config, auth, interrupted, &q->registry, err));
+    OCV_TRY(
+        ocv_registry_get(q->registry, q->reference, q->reference->digest, &q->body, &found, err));
+    OCV_TRY(decide_choose(q, found.media_type, err));
+    if (!q->entry)
+        return OCV_OK;
+    /* Engines do not fall back if a child does not exist. */
+    snprintf(text, sizeof(text), "%s@%s", q->reference->name, q->entry->digest);
+    OCV_TRY(ocv_reference_parse(text, &child, err));
+    OCV_TRY(ocv_registry_head(q->registry, child, &found, err));
+    if (strcmp(found.digest, q->entry->digest) != 0 || found.size != q->entry->size ||
+        strcmp(found.media_type, q->entry->media_type) != 0)
+        return ocv_error_set(err, OCV_ERR_MISMATCH,
+                             "the registry's %s is not what the index says it is", text);
+    return OCV_OK;
 }
 
 bool decide_pull(const struct decide *decide, const char *text, struct wire_auth *auth,
@@ -253,7 +245,7 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
     q.secret = auth->username || auth->identity_token || auth->registry_token;
     if (status == OCV_OK)
         status = decide_ask(&q, auth, interrupted, &err);
-    *silent = q.silent;
+    *silent = status < 0 && q.registry && ocv_registry_was_silent(q.registry);
     bool found =
         status == OCV_OK && q.entry && pinned_rewrite(text, strlen(text), q.entry->digest, out);
     if (found && !shadow) /* a choice that is not stored would not be found by ImageStatus */
@@ -292,7 +284,7 @@ void decide_again(const struct decide *decide, char last[OCV_DIGEST_MAX])
         snprintf(q.key, sizeof(q.key), "%s", key);
         int status = state_index(decide->state, strrchr(key, '@') + 1, &q.body, &why);
         if (status == OCV_OK)
-            status = decide_choose(&q, NULL, NULL, &why);
+            status = decide_choose(&q, NULL, &why);
         if (status == OCV_OK && q.entry && strcmp(q.entry->digest, child) != 0) {
             status = keep_choice(&q, &why);
             if (status == OCV_OK)

@@ -191,16 +191,11 @@ int pod_resources_ask(struct grpc_client *kubelet, const struct pod *pod,
     ocv_auto_buffer request;
     ocv_buffer_init(&request, 4 * PODS_NAME_MAX);
     out->n = 0;
-    int status = put_text(&request, 1, pod->name, err);
-    if (status == OCV_OK)
-        status = put_text(&request, 2, pod->name_space, err);
-    if (status == OCV_OK)
-        status = grpc_client_call(kubelet, GET, NULL, 0, request.data, request.len,
-                                  POD_RESOURCES_MS, on_answer, &asking, &result, err);
-    if (status < 0)
-        return status;
-    if (asking.status < 0)
-        return asking.status;
+    OCV_TRY(put_text(&request, 1, pod->name, err));
+    OCV_TRY(put_text(&request, 2, pod->name_space, err));
+    OCV_TRY(grpc_client_call(kubelet, GET, NULL, 0, request.data, request.len, POD_RESOURCES_MS,
+                             on_answer, &asking, &result, err));
+    OCV_TRY(asking.status);
     if (result.code != GRPC_OK || !asking.answered)
         return ocv_error_set(err,
                              result.code == GRPC_NOT_FOUND ? OCV_ERR_NOT_FOUND : OCV_ERR_NETWORK,

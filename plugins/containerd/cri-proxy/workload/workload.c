@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/containerd/cri-proxy/workload/workload_internal.h"
 
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "plugins/containerd/cri-proxy/request/pinned.h"
 
@@ -141,33 +142,27 @@ static int choose_again(struct workload *w, const struct decide *decide,
     ocv_auto_buffer body;
     ocv_auto(ocv_index) index = NULL;
     ocv_auto(ocv_reference) reference = NULL;
-    struct workload_wishes wishes = {0};
+    __attribute__((cleanup(workload_wishes_free))) struct workload_wishes wishes = {0};
     const struct ocv_entry *entry = NULL;
     ocv_buffer_init(&body, STATE_INDEX_MAX);
     if (strcmp(row->value.index, row->value.child) == 0)
         return OCV_OK; /* there is nothing to choose from */
-    int status = state_index(w->state, row->value.index, &body, err);
-    if (status == OCV_OK)
-        status = ocv_index_parse(body.data, body.len, NULL, &index, err);
-    if (status == OCV_OK)
-        status = decide_walk(NULL, NULL, &index, err);
-    if (status == OCV_OK)
-        status = ocv_reference_parse(row->reference, &reference, err);
-    if (status == OCV_OK)
-        status = workload_wishes_parse(row->wishes, &wishes, err);
+    OCV_TRY(state_index(w->state, row->value.index, &body, err));
+    OCV_TRY(ocv_index_parse(body.data, body.len, NULL, &index, err));
+    OCV_TRY(decide_walk(NULL, NULL, &index, err));
+    OCV_TRY(ocv_reference_parse(row->reference, &reference, err));
+    OCV_TRY(workload_wishes_parse(row->wishes, &wishes, err));
     const struct choose_question question = {
         .name = row->reference,
         .config = ocv_config_for_reference(decide->config, reference),
-        .tag = reference ? reference->tag : NULL,
+        .tag = reference->tag,
         .wishes = &wishes,
         .devices = row->devices,
         .index = index,
         .profile = profile};
-    if (status == OCV_OK)
-        status = choose_entry(&question, &entry, err);
-    workload_wishes_free(&wishes);
-    if (status < 0 || !entry || strcmp(entry->digest, row->value.child) == 0)
-        return status;
+    OCV_TRY(choose_entry(&question, &entry, err));
+    if (strcmp(entry->digest, row->value.child) == 0)
+        return OCV_OK;
     if (!users_recall(&w->users, entry->digest, user) || strcmp(user, row->value.user) != 0)
         return ocv_error_set(err, OCV_ERR_CHECK, "the user of %s is not known", entry->digest);
     snprintf(row->value.child, sizeof(row->value.child), "%s", entry->digest);
@@ -227,27 +222,23 @@ void workload_tick(struct workload *w)
     grpc_client_tend(w->kubelet);
 }
 
+OCV_DEFINE_CLEANUP(workload)
+
 int workload_new(const struct workload_options *options, struct workload **out,
                  struct ocv_error *err)
 {
-    struct workload *w = calloc(1, sizeof(*w));
+    ocv_auto(workload) w = calloc(1, sizeof(*w));
     if (!w)
         return ocv_error_nomem(err);
     pthread_mutex_init(&w->lock, NULL);
     pthread_mutex_init(&w->users.lock, NULL);
     w->state = options->state;
-    int status = pods_new(&w->pods, err);
-    if (status == OCV_OK)
-        status = counts_new(options->metrics, &w->counts, err);
-    if (status == OCV_OK)
-        status = grpc_client_new(options->backend, &w->engine, err);
-    if (status == OCV_OK)
-        status = grpc_client_new(options->pod_resources, &w->kubelet, err);
-    if (status < 0)
-        workload_free(w);
-    else
-        *out = w;
-    return status;
+    OCV_TRY(pods_new(&w->pods, err));
+    OCV_TRY(counts_new(options->metrics, &w->counts, err));
+    OCV_TRY(grpc_client_new(options->backend, &w->engine, err));
+    OCV_TRY(grpc_client_new(options->pod_resources, &w->kubelet, err));
+    *out = ocv_steal(&w);
+    return OCV_OK;
 }
 
 void workload_free(struct workload *w)
