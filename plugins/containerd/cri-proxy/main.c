@@ -3,6 +3,7 @@
  * mirror cannot choose there, since the digest fixes the content; but the request can be changed.
  */
 #include "cmd/common/daemons.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/file.h"
 #include "plugins/common/plugin_command.h"
@@ -154,21 +155,18 @@ static int serve_proxy(const struct proxy_arguments *a, struct state *state,
                                     .workload = workload,
                                     .drain_ms = DRAIN_MS};
     const char *path = path_of(a->listen);
-    int status = notify_listen_socket(&options.listen_fd, err);
-    bool own = status == OCV_OK && options.listen_fd < 0;
+    OCV_TRY(notify_listen_socket(&options.listen_fd, err));
+    bool own = options.listen_fd < 0;
     if (own)
-        status = listen_at(path, &options.listen_fd, err);
-    if (status == OCV_OK)
-        status = proxy_new(&options, &running, err);
-    if (status < 0)
-        return status;
+        OCV_TRY(listen_at(path, &options.listen_fd, err));
+    OCV_TRY(proxy_new(&options, &running, err));
     struct sigaction action = {.sa_handler = on_signal};
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
     log_line("image service on %s for %s", own ? path : "the passed socket", options.backend);
     notify_send("READY=1");
-    status = proxy_run(running, err);
+    int status = proxy_run(running, err);
     notify_send("STOPPING=1");
     if (own)
         unlink(path);
