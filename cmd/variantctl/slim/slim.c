@@ -426,7 +426,7 @@ static int add_items(struct slim *s, const struct image *image, struct ocv_error
         OCV_TRY(copy_properties(o->properties, &set, err));
         OCV_TRY(build_item(b, o->label, from, set, NULL, err));
         if (o->platform[0])
-            OCV_TRY(build_item_platform(b, o->platform, err));
+            OCV_TRY(ocv_platform_parse(o->platform, &b->items[b->n_items - 1].platform, err));
     }
     for (size_t i = 0; i < s->n_variants; i++) {
         const struct slim_variant *v = &s->variants[i];
