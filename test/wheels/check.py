@@ -24,6 +24,8 @@ import tempfile
 import zipfile
 import zlib
 
+import slim
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 # cuobjdump, and the one of CUDA 12.4, which reads older libraries that the newer one refuses
 JUDGES = ("nvidia-cuda-cuobjdump", "triton==3.1.0")
@@ -136,6 +138,7 @@ class Count:
     """What came of all libraries."""
     wheels = libraries = objects = equal = unread = 0
     different = []
+    faults = 0  # of what slim made of them
 
 
 def compare(count, tools, path, called):
@@ -177,7 +180,11 @@ def check_wheel(count, tools, path):
                     continue
                 source.seek(0)
                 shutil.copyfileobj(source, copy, 1 << 20)
-            compare(count, tools, f"{place}/library", f"{os.path.basename(path)}: {member.filename}")
+            called = f"{os.path.basename(path)}: {member.filename}"
+            compare(count, tools, f"{place}/library", called)
+            for fault in slim.judge(tools["scanner"], tools["cuobjdump"][0], f"{place}/library", called):
+                print(f"FAULT {called}: {fault}")
+                count.faults += 1
 
 
 def judge(line, directory):
@@ -215,8 +222,8 @@ def check(delete, listed, scanner, directory, wanted):
             missing.append(requirement)
     print(f"{count.wheels} wheels, {count.libraries} libraries and {count.objects} objects with device code: "
           f"{count.equal} equal, {len(count.different)} different, {count.unread} that the judge cannot read, "
-          f"{len(missing)} wheels not fetched {' '.join(missing)}")
-    return 1 if count.different or count.unread or missing else 0
+          f"{count.faults} faults of slim, {len(missing)} wheels not fetched {' '.join(missing)}")
+    return 1 if count.different or count.unread or count.faults or missing else 0
 
 
 def is_wanted(name, wanted):

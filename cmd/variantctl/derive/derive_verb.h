@@ -127,6 +127,8 @@ struct layer_reader {
 int layer_read(struct layer_reader *reader, const struct ocv_descriptor *layer,
                struct ocv_content_report *out, struct ocv_error *err) OCV_WARN_UNUSED;
 
+/** Is the layer's report in the cache? */
+bool layer_is_known(const char *digest);
 /** Pass a layer's bytes to a scanner that is fed. *refused: it takes no more of them, and
  *  scanner_finish gives the reason. */
 int layer_feed(struct layer_reader *reader, const struct ocv_descriptor *layer,

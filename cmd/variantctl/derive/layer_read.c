@@ -118,6 +118,13 @@ static int parse_report(const struct layer_reader *reader, const struct ocv_buff
     return status;
 }
 
+bool layer_is_known(const char *digest)
+{
+    ocv_auto_buffer bytes;
+    ocv_buffer_init(&bytes, OCV_CONTENT_REPORT_MAX);
+    return digest_cache_read(KIND, digest, &bytes);
+}
+
 int layer_read(struct layer_reader *reader, const struct ocv_descriptor *layer,
                struct ocv_content_report *out, struct ocv_error *err)
 {

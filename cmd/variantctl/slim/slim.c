@@ -46,9 +46,9 @@ static const struct cli_command command = {
     .usage = "Usage: variantctl slim [OPTIONS] FROM --for TARGETS --to TO\n"
              "\n"
              "Make variants of an image that have the CUDA code of one GPU architecture each,\n"
-             "without a rebuild. TO becomes an index: FROM as it is, which is the default; FROM\n"
-             "again as the variant `fat`, for GPUs that no other variant is best for; and one\n"
-             "variant for each target. What is not understood stays as it is.\n",
+             "without a rebuild. TO becomes an index: FROM as it is, for everybody; FROM again\n"
+             "as `fat`, for GPUs that have code of their own in it; and one variant for each\n"
+             "target. A library that is not understood stays as it is (docs/slim.md).\n",
     .options = options,
     .groups = CLI_REGISTRY,
     .end = "\n"
@@ -102,14 +102,6 @@ static const struct content_property *arch_property(void)
     return it;
 }
 
-static bool is_arch_property(const char *property)
-{
-    char begin[64];
-    const struct content_property *it = arch_property();
-    int n = snprintf(begin, sizeof(begin), "%s :: %s :: ", it->ns, it->feature);
-    return !strncmp(property, begin, (size_t)n);
-}
-
 static int add_arch(struct ocv_buffer *out, const char *value, struct ocv_error *err)
 {
     char property[64];
@@ -143,9 +135,6 @@ static int describe_variant(const struct ocv_content_derived *derived,
                 ocv_slim_runs(derived->targets[i].value, false, target->sm[t]) ==
                     best_code(derived, target->sm[t]))
                 OCV_TRY(add_arch(out, derived->targets[i].value, err));
-    for (size_t i = 0; i < derived->n_properties; i++)
-        if (!is_arch_property(derived->properties[i]))
-            OCV_TRY(add_property(out, err, derived->properties[i]));
     return OCV_OK;
 }
 
@@ -370,7 +359,8 @@ static int slim_images(struct slim *s, const struct image *image, struct ocv_err
     return OCV_OK;
 }
 
-/* The stage of this image and these targets: what an interrupted run has left is used. */
+/* The stage of this image and these targets: what an interrupted run has left is used. A user
+ * without a cache gets one for this run: what was read of layers is asked for again. */
 static int open_stage(struct slim *s, const struct image *image, struct ocv_error *err)
 {
     char key[OCV_DIGEST_MAX], base[4000];
@@ -387,8 +377,10 @@ static int open_stage(struct slim *s, const struct image *image, struct ocv_erro
                  tmp && *tmp ? tmp : "/var/tmp");
         if (!mkdtemp(s->stage_dir)) {
             s->stage_dir[0] = '\0';
-            return ocv_error_set(err, OCV_ERR_IO, "cannot make a temporary directory");
+            return ocv_error_set(err, OCV_ERR_IO, "cannot make a temporary directory in %s",
+                                 tmp && *tmp ? tmp : "/var/tmp");
         }
+        setenv("XDG_CACHE_HOME", s->stage_dir, 1);
     }
     return ocv_layout_open(s->stage_dir, OCV_LAYOUT_CREATE, &s->stage, err);
 }

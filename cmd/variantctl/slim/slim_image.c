@@ -124,12 +124,14 @@ static void drop_byte_annotations(json_t *layer)
         json_object_del(layer, "annotations");
 }
 
-static int make_manifest(struct slim *slim, const struct image *from,
-                         const struct manifest_doc *child, const struct ocv_descriptor *config,
-                         struct slim_variant *variant, struct ocv_error *err)
+/* The manifest's JSON with the layers of today, and this configuration. */
+static int make_manifest(const struct image *from, const struct manifest_doc *child,
+                         const struct ocv_descriptor *config, const struct slim_variant *variant,
+                         json_t **out, struct ocv_error *err)
 {
-    ocv_auto_json *root = NULL;
-    OCV_TRY(load(&child->body, "the image's manifest", &root, err));
+    json_t *root;
+    OCV_TRY(load(&child->body, "the image's manifest", out, err));
+    root = *out;
     json_t *layers = json_object_get(root, "layers");
     json_object_set_new(root, "mediaType", json_string(OCV_MEDIA_TYPE_MANIFEST));
     json_t *config_json = member(root, "config");
@@ -150,7 +152,32 @@ static int make_manifest(struct slim *slim, const struct image *from,
     if (from->reference)
         json_object_set_new(annotations, "org.opencontainers.image.base.name",
                             json_string(from->text));
-    return store(slim, root, OCV_MEDIA_TYPE_MANIFEST, &variant->descriptor, err);
+    return OCV_OK;
+}
+
+/* The properties that its files show, beside those that say what it is for. */
+static int derive_variant(struct slim *slim, const json_t *manifest,
+                          const struct ocv_buffer *config, struct slim_variant *variant,
+                          struct ocv_error *err)
+{
+    struct image stage = {.text = variant->label, .layout = slim->stage};
+    struct ocv_content content = {0};
+    ocv_auto_child child = {0};
+    ocv_auto(ocv_properties) all = NULL;
+    ocv_auto(ocv_properties) base = NULL;
+    ocv_buffer_init(&child.body, OCV_MANIFEST_MAX);
+    OCV_TRY(ocv_json_append(manifest, JSON_COMPACT, &child.body, err));
+    OCV_TRY(ocv_manifest_parse(child.body.data, child.body.len, OCV_MEDIA_TYPE_MANIFEST,
+                               &child.manifest, err));
+    int status = derive_read_content(slim->build.cli, &stage, &child, config, variant->properties,
+                                     &content, err);
+    if (status >= 0)
+        status = derive_properties(&content, variant->properties, &all, &base, err);
+    ocv_content_free(&content);
+    OCV_TRY(status);
+    ocv_properties_free(variant->properties);
+    variant->properties = ocv_steal(&all);
+    return OCV_OK;
 }
 
 static void draw_progress(void *data, int64_t done)
@@ -196,6 +223,11 @@ int slim_image_make(struct slim *slim, const struct image *from, const struct ma
     OCV_TRY(status);
     if (dry)
         return OCV_OK;
+    ocv_auto_json *manifest = NULL;
+    OCV_TRY(
+        make_manifest(from, child, ocv_manifest_config(child->manifest), variant, &manifest, err));
+    OCV_TRY(derive_variant(slim, manifest, config, variant, err));
     OCV_TRY(make_config(slim, config, variant, &new_config, err));
-    return make_manifest(slim, from, child, &new_config, variant, err);
+    set_descriptor(json_object_get(manifest, "config"), &new_config);
+    return store(slim, manifest, OCV_MEDIA_TYPE_MANIFEST, &variant->descriptor, err);
 }

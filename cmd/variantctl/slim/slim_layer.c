@@ -59,12 +59,14 @@ static int result_key(const struct slim *slim, const struct ocv_descriptor *laye
     return ocv_digest_bytes(text.data, text.len, key, err);
 }
 
-/* Has whoever needs it the blob? */
+/* Has whoever needs it the blob? One that is at the target alone is not read again. */
 static bool blob_is_there(struct slim *slim, const struct ocv_descriptor *d)
 {
     const struct place *to = &slim->build.to;
     if (ocv_layout_has_blob(slim->stage, d->digest, d->size))
         return true;
+    if (!layer_is_known(d->digest))
+        return false;
     if (to->reference)
         return ocv_registry_has_blob(slim->build.cli->registry, to->reference, d->digest, d->size,
                                      NULL) == 1;

@@ -158,6 +158,13 @@ TABLE
     ((estimate <= after && after - estimate < 40000))
 }
 
+@test "slim: a user without a home directory" {
+    make app
+    run -0 --separate-stderr env -u HOME -u XDG_CACHE_HOME TMPDIR="$BATS_TEST_TMPDIR" "$VARIANTCTL" slim "oci:$L:app" --for sm_80 --to "oci:$L:slim"
+    [ "$(chosen "oci:$L:slim" a100)" = sm80 ]
+    [ -z "$(find "$BATS_TEST_TMPDIR" -name 'variantctl.*')" ]
+}
+
 @test "slim: what was removed is attached to each variant" {
     make app
     run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:app" --for sm_80 --to "oci:$L:slim"
