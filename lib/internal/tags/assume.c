@@ -59,14 +59,6 @@ static bool is_first(const struct ocv_tag_assumption *all, size_t at, const char
     return true;
 }
 
-static bool any_allowed(const struct ocv_tag_assumption *all, size_t n, size_t at, const char *text)
-{
-    for (size_t k = 0; k < all[at].n; k++)
-        if (same_feature(all[at].list[k].text, text) && all_allow(all, n, all[at].list[k].text))
-            return true;
-    return false;
-}
-
 int ocv_tag_assume(const struct ocv_tag_assumption *all, size_t n, struct ocv_buffer *properties,
                    const char **none, struct ocv_error *err)
 {
@@ -81,7 +73,11 @@ int ocv_tag_assume(const struct ocv_tag_assumption *all, size_t n, struct ocv_bu
             const char *text = all[i].list[k].text;
             if (set_says(said, text) || !is_first(all, i, text))
                 continue;
-            if (!any_allowed(all, n, i, text))
+            bool any = false; /* of the feature's values */
+            for (size_t m = 0; m < all[i].n && !any; m++)
+                any = same_feature(all[i].list[m].text, text) &&
+                      all_allow(all, n, all[i].list[m].text);
+            if (!any)
                 *none = *none ? *none : text;
             else if (all_allow(all, n, text))
                 OCV_TRY(

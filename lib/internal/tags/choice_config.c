@@ -37,14 +37,6 @@ int ocv_tag_read_document(const struct ocv_tag_source *source, struct ocv_tag_fi
     return OCV_OK;
 }
 
-bool ocv_tag_is_read(const struct ocv_tag_fixed *fixed, const char *digest)
-{
-    for (size_t i = 0; i < fixed->n_answered; i++)
-        if (strcmp(fixed->answered[i].digest, digest) == 0)
-            return true;
-    return false;
-}
-
 void ocv_tag_fixed_clear(struct ocv_tag_fixed *fixed)
 {
     for (size_t i = 0; i < fixed->n_answered; i++)
@@ -53,27 +45,21 @@ void ocv_tag_fixed_clear(struct ocv_tag_fixed *fixed)
     ocv_buffer_free(&fixed->body);
 }
 
-/* A damaged file in the cache counts as missing. */
-static bool recall_config(const struct ocv_tag_source *source, const char *digest,
-                          struct ocv_image_config **out)
-{
-    ocv_auto_buffer essence;
-    ocv_buffer_init(&essence, OCV_IMAGE_CONFIG_MAX);
-    return source->recall && source->recall(source->data, digest, &essence) &&
-           ocv_image_config_parse(essence.data ? essence.data : "", essence.len, out, NULL) ==
-               OCV_OK;
-}
-
-/* Read it, and keep what counts of it. */
-static int fetch_config(const struct ocv_tag_source *source, const char *digest,
-                        struct ocv_image_config **out, struct ocv_error *err)
+/* Recall it, or read it and keep what counts of it. */
+static int find_config(const struct ocv_tag_source *source, const char *digest,
+                       struct ocv_image_config **out, struct ocv_error *err)
 {
     ocv_auto(ocv_manifest) manifest = NULL;
-    ocv_auto_buffer body, config, essence;
+    ocv_auto_buffer kept, body, config, essence;
     struct ocv_descriptor seen = {0};
+    ocv_buffer_init(&kept, OCV_IMAGE_CONFIG_MAX);
     ocv_buffer_init(&body, OCV_MANIFEST_MAX);
     ocv_buffer_init(&config, OCV_IMAGE_CONFIG_MAX);
     ocv_buffer_init(&essence, OCV_IMAGE_CONFIG_MAX);
+    /* a damaged file in the cache counts as missing */
+    if (source->recall && source->recall(source->data, digest, &kept) &&
+        ocv_image_config_parse(kept.data ? kept.data : "", kept.len, out, NULL) == OCV_OK)
+        return OCV_OK;
     OCV_TRY(source->get(source->data, digest, &body, &seen, err));
     OCV_TRY(ocv_manifest_parse(body.data ? body.data : "", body.len,
                                seen.media_type[0] ? seen.media_type : NULL, &manifest, err));
@@ -90,9 +76,7 @@ static int answer_by_config(const struct ocv_tag_source *source, struct ocv_tag_
     ocv_auto(ocv_image_config) config = NULL;
     ocv_auto(ocv_platform) platform = NULL;
     bool placed = fixed->candidate.body || ocv_tag_platform(fixed->candidate.tag);
-    int status = OCV_OK;
-    if (!recall_config(source, digest, &config))
-        status = fetch_config(source, digest, &config, err);
+    int status = find_config(source, digest, &config, err);
     if (status < 0 && (status != OCV_ERR_DATA || !placed))
         return status; /* for the others anything but a configuration gives no facts */
     if (!placed) {     /* a manifest that stands alone: one that an index lists has a platform */

@@ -45,29 +45,21 @@ static int add_tag(void *data, const char *tag)
     return OCV_OK;
 }
 
-/* A registry without lists of tags (405 or 501) is treated like one that refuses this list. */
-static int list_tags(const struct ocv_tag_source *source, struct tag_list *tags,
-                     struct ocv_error *err)
-{
-    struct ocv_error failure = {0};
-    int status = source->tags(source->data, add_tag, tags, &failure);
-    if (tags->status < 0)
-        return tags->status;
-    if (status < 0 && (failure.http_status == 405 || failure.http_status == 501))
-        status = failure.status = OCV_ERR_NOT_FOUND;
-    if (status < 0 && err)
-        *err = failure;
-    return status;
-}
-
 static int make_plan(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
                      const struct ocv_tag_source *source, struct ocv_tag_plan **out,
                      struct ocv_error *err)
 {
     struct tag_list tags = {.rules = rules, .reference = reference, .err = err};
-    int status = ocv_tag_set_name(rules, reference, reference->tag, tags.name, err);
-    if (status == OCV_OK)
-        status = list_tags(source, &tags, err);
+    struct ocv_error failure = {0};
+    OCV_TRY(ocv_tag_set_name(rules, reference, reference->tag, tags.name, err));
+    int status = source->tags(source->data, add_tag, &tags, &failure);
+    /* A registry without lists of tags is treated like one that refuses this list. */
+    if (status < 0 && (failure.http_status == 405 || failure.http_status == 501))
+        status = failure.status = OCV_ERR_NOT_FOUND;
+    if (tags.status < 0)
+        status = tags.status;
+    else if (status < 0 && err)
+        *err = failure;
     if (source->parse)
         source->parse(source->data, true);
     if (status == OCV_OK)
@@ -232,26 +224,6 @@ static int is_silent(struct ocv_tag_choice *choice, const struct ocv_reference *
     return OCV_OK;
 }
 
-/* A tag whose parts do not say what it needs is the name of a set, not a member of it. If such a
- * tag exists, it is what was asked for, unless its configuration may say what it needs.
- */
-static int taken_as_it_is(const struct ocv_tag *tag, const struct ocv_tag_source *source, bool *out,
-                          struct ocv_error *err)
-{
-    struct ocv_descriptor seen;
-    *out = false;
-    if (!tag->refused || tag->open)
-        return OCV_OK;
-    struct ocv_error failure = {0};
-    int status = source->head(source->data, ocv_tag_text(tag), &seen, &failure);
-    *out = status == OCV_OK;
-    if (status == OCV_OK || status == OCV_ERR_NOT_FOUND)
-        return OCV_OK;
-    if (err)
-        *err = failure;
-    return status;
-}
-
 int ocv_tag_choice_new(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
                        const struct ocv_tag_source *source, struct ocv_tag_choice **out,
                        struct ocv_error *err)
@@ -263,10 +235,18 @@ int ocv_tag_choice_new(const struct ocv_tag_rules *rules, const struct ocv_refer
     OCV_TRY(ocv_tag_parse(rules, reference, NULL, &tag, err));
     if (!ocv_tag_names_group(tag))
         return OCV_OK;
-    bool as_it_is;
-    OCV_TRY(taken_as_it_is(tag, source, &as_it_is, err));
-    if (as_it_is)
-        return OCV_OK;
+    /* A tag whose parts do not say what it needs is the name of a set, not a member of it. If such
+     * a tag exists, it is what was asked for, unless its configuration may say what it needs. */
+    if (tag->refused && !tag->open) {
+        struct ocv_descriptor seen;
+        struct ocv_error failure = {0};
+        int status = source->head(source->data, ocv_tag_text(tag), &seen, &failure);
+        if (status < 0 && status != OCV_ERR_NOT_FOUND && err)
+            *err = failure;
+        if (status != OCV_ERR_NOT_FOUND)
+            return status;
+    }
+    bool silent = false;
     ocv_auto(ocv_tag_choice) choice = calloc(1, sizeof(*choice));
     if (!choice)
         return ocv_error_nomem(err);
@@ -274,8 +254,8 @@ int ocv_tag_choice_new(const struct ocv_tag_rules *rules, const struct ocv_refer
     if (ocv_tag_plan_sets(choice->plan) == 0)
         return OCV_OK;
     OCV_TRY(fix_digests(choice, reference, source, err));
-    OCV_TRY(is_silent(choice, reference, source, &as_it_is, err));
-    if (!choice->n || as_it_is)
+    OCV_TRY(is_silent(choice, reference, source, &silent, err));
+    if (!choice->n || silent)
         return OCV_OK;
     OCV_TRY(make_index(choice, OCV_TAG_UNREAD_NEVER, NULL, err));
     *out = ocv_steal(&choice);
@@ -293,12 +273,6 @@ void ocv_tag_choice_free(struct ocv_tag_choice *choice)
     ocv_tag_plan_free(choice->plan);
     ocv_arena_free(&choice->arena);
     free(choice);
-}
-
-static struct ocv_tag_fixed *fixed_of(const struct ocv_tag_choice *choice,
-                                      const struct ocv_entry *entry)
-{
-    return fixed_in(choice, choice->index, entry);
 }
 
 int ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_source *source,
@@ -328,10 +302,11 @@ int ocv_tag_choice_resolve(struct ocv_tag_choice *choice, const struct ocv_tag_s
             return status;
         const struct ocv_entry *winner = ocv_decision_selected(decision);
         /* the candidate whose configuration has to be read before its victory counts, or NULL */
-        struct ocv_tag_fixed *f = winner ? fixed_of(choice, winner) : NULL;
-        bool asks = f && f->candidate.tag->n_asks;
-        if (f && (ocv_tag_is_read(f, winner->digest) ||
-                  (winner->has_platform && (!asks || unread != OCV_TAG_UNREAD_HOPE))))
+        struct ocv_tag_fixed *f = winner ? fixed_in(choice, choice->index, winner) : NULL;
+        bool asks = f && f->candidate.tag->n_asks, is_read = false;
+        for (size_t i = 0; f && i < f->n_answered; i++)
+            is_read = is_read || strcmp(f->answered[i].digest, winner->digest) == 0;
+        if (f && (is_read || (winner->has_platform && (!asks || unread != OCV_TAG_UNREAD_HOPE))))
             f = NULL;
         if (!f && (!open || unread == OCV_TAG_UNREAD_OUT)) {
             OCV_TRY(ocv_index_check_doubt(choice->index, winner, err));
@@ -387,7 +362,7 @@ const char *ocv_tag_choice_group(const struct ocv_tag_choice *choice)
 const char *ocv_tag_choice_tag(const struct ocv_tag_choice *choice, const struct ocv_entry *entry,
                                const struct ocv_descriptor **descriptor)
 {
-    const struct ocv_tag_fixed *f = fixed_of(choice, entry);
+    const struct ocv_tag_fixed *f = fixed_in(choice, choice->index, entry);
     if (f && descriptor)
         *descriptor = &f->candidate.descriptor;
     return f ? ocv_tag_text(f->candidate.tag) : NULL;

@@ -64,30 +64,6 @@ static bool kind_said(const struct parser *p, const char *kind)
     return i < p->family->n_kinds && p->said_by[i];
 }
 
-static int add_group(struct parser *p, const char *key, const char *value)
-{
-    struct ocv_tag *tag = p->tag;
-    const char *old = ocv_tag_group_value(tag, key);
-    if (old)
-        return strcmp(old, value) == 0 ? OCV_OK
-                                       : fail_ambiguous(p, "%s is %s and %s", key, old, value);
-    if (!tag->groups)
-        tag->groups = ocv_arena_alloc(&tag->arena, OCV_TAG_ITEMS_MAX, sizeof(*tag->groups));
-    const char *copy = ocv_arena_copy(&tag->arena, value, strlen(value));
-    if (!tag->groups || !copy)
-        return ocv_error_nomem(p->err);
-    size_t at = tag->n_groups;
-    if (at == OCV_TAG_ITEMS_MAX)
-        return OCV_OK;
-    while (at > 0 && strcmp(tag->groups[at - 1].key, key) > 0) {
-        tag->groups[at] = tag->groups[at - 1];
-        at--;
-    }
-    tag->groups[at] = (struct ocv_tag_group){key, copy, p->in_tag};
-    tag->n_groups++;
-    return OCV_OK;
-}
-
 /* Does the configuration say it instead? */
 static bool is_answered(const struct parser *p, const char *property)
 {
@@ -129,10 +105,29 @@ static void assume_pairs(struct parser *p, const struct ocv_tag_pair *list, size
 static int add_groups(struct parser *p, const struct ocv_tag_pair *groups, size_t n,
                       const char *text, const regmatch_t *captures)
 {
+    struct ocv_tag *tag = p->tag;
     char filled[OCV_TAG_TEXT_MAX];
-    for (size_t i = 0; i < n; i++)
-        if (ocv_tag_template(groups[i].text, text, captures, false, filled) == OCV_OK && *filled)
-            OCV_TRY(add_group(p, groups[i].key, filled));
+    for (size_t i = 0; i < n; i++) {
+        const char *key = groups[i].key, *old = ocv_tag_group_value(tag, key);
+        if (ocv_tag_template(groups[i].text, text, captures, false, filled) != OCV_OK || !*filled)
+            continue;
+        if (old && strcmp(old, filled) != 0)
+            OCV_TRY(fail_ambiguous(p, "%s is %s and %s", key, old, filled));
+        if (old)
+            continue;
+        if (!tag->groups)
+            tag->groups = ocv_arena_alloc(&tag->arena, OCV_TAG_ITEMS_MAX, sizeof(*tag->groups));
+        const char *copy = ocv_arena_copy(&tag->arena, filled, strlen(filled));
+        if (!tag->groups || !copy)
+            return ocv_error_nomem(p->err);
+        size_t at = tag->n_groups;
+        if (at == OCV_TAG_ITEMS_MAX)
+            continue;
+        for (; at > 0 && strcmp(tag->groups[at - 1].key, key) > 0; at--)
+            tag->groups[at] = tag->groups[at - 1];
+        tag->groups[at] = (struct ocv_tag_group){key, copy, p->in_tag};
+        tag->n_groups++;
+    }
     return OCV_OK;
 }
 

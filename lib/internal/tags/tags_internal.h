@@ -310,8 +310,6 @@ struct ocv_tag_choice {
 /** A document that may not be a manifest of known size is read: an index gives its images. */
 int ocv_tag_read_document(const struct ocv_tag_source *source, struct ocv_tag_fixed *fixed,
                           struct ocv_error *err) OCV_WARN_UNUSED;
-/** Was the configuration of that image read? */
-bool ocv_tag_is_read(const struct ocv_tag_fixed *fixed, const char *digest);
 /** Read it, and what the tag says with it. A document that is not a configuration gives no facts.
  */
 int ocv_tag_read_config(const struct ocv_tag_source *source, struct ocv_tag_fixed *fixed,

@@ -140,27 +140,6 @@ static int compare_preference(const struct ocv_tag *a, const struct ocv_tag *b)
     return 0;
 }
 
-/* `n` members that say the same, none of which is preferred. */
-static int add_doubt(struct ocv_tag_plan *plan, struct ocv_tag_set *set,
-                     const struct ocv_tag_member *members, size_t n, struct ocv_error *err)
-{
-    char **text = ocv_array_grow(&set->doubts, set->n_doubts);
-    struct ocv_tag_doubt *doubt = ocv_array_grow(&set->doubtful, set->n_doubts);
-    if (!text || !doubt)
-        return ocv_error_nomem(err);
-    *text = ocv_arena_printf(&plan->arena, "%s and %s say the same", members[0].tag->tag,
-                             members[1].tag->tag);
-    *doubt = (struct ocv_tag_doubt){.member = members[0], .n = n};
-    doubt->names = ocv_arena_alloc(&plan->arena, n, sizeof(*doubt->names));
-    for (size_t i = 0; doubt->names && i < n; i++) {
-        const char *tag = members[i].tag->tag;
-        if (!(doubt->names[i] = ocv_arena_copy(&plan->arena, tag, strlen(tag))))
-            return ocv_error_nomem(err);
-    }
-    set->n_doubts++;
-    return *text && doubt->names ? OCV_OK : ocv_error_nomem(err);
-}
-
 static int by_identity(const void *a, const void *b)
 {
     const struct ocv_tag_member *x = a, *y = b;
@@ -195,16 +174,32 @@ static int settle_set(struct ocv_tag_plan *plan, struct ocv_tag_set *set, struct
         while (!named && i + tied < next &&
                compare_preference(best->tag, set->members[i + tied].tag) == 0)
             tied++;
-        if (tied > 1) {
-            for (size_t k = i; k < next; k++)
-                set->members[k].tag->placed = true;
-            OCV_TRY(add_doubt(plan, set, best, tied, err));
-        } else {
+        if (tied == 1) {
             for (size_t k = i; k < next; k++)
                 if (&set->members[k] != best)
                     set->members[k].tag->better = best->tag;
             set->members[kept++] = *best;
+            continue;
         }
+        /* several that say the same, none of which is preferred */
+        for (size_t k = i; k < next; k++)
+            set->members[k].tag->placed = true;
+        char **text = ocv_array_grow(&set->doubts, set->n_doubts);
+        struct ocv_tag_doubt *doubt = ocv_array_grow(&set->doubtful, set->n_doubts);
+        if (!text || !doubt)
+            return ocv_error_nomem(err);
+        *text = ocv_arena_printf(&plan->arena, "%s and %s say the same", best[0].tag->tag,
+                                 best[1].tag->tag);
+        *doubt = (struct ocv_tag_doubt){.member = *best, .n = tied};
+        doubt->names = ocv_arena_alloc(&plan->arena, tied, sizeof(*doubt->names));
+        for (size_t k = 0; doubt->names && k < tied; k++) {
+            const char *tag = best[k].tag->tag;
+            if (!(doubt->names[k] = ocv_arena_copy(&plan->arena, tag, strlen(tag))))
+                return ocv_error_nomem(err);
+        }
+        set->n_doubts++;
+        if (!*text || !doubt->names)
+            return ocv_error_nomem(err);
     }
     set->n = kept;
     return OCV_OK;

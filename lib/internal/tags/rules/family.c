@@ -44,32 +44,6 @@ static int add_kind(const struct ocv_tag_reader *r, const char *kind)
     return OCV_OK;
 }
 
-/* A default may name only kinds that some part can state. */
-static int read_kinds(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
-{
-    struct ocv_tag_family *f = r->family;
-    const struct ocv_yaml *list = ocv_yaml_get(tree, "defaults");
-    f->kinds = ocv_arena_alloc(&f->arena, OCV_TAG_ITEMS_MAX, sizeof(*f->kinds));
-    if (!f->kinds)
-        return ocv_error_nomem(r->file.err);
-    for (size_t i = 0; i < f->n_repositories; i++)
-        OCV_TRY(add_kind(r, f->repositories[i].kind));
-    for (size_t i = 0; i < f->n_items; i++)
-        OCV_TRY(add_kind(r, f->items[i].kind));
-    const struct ocv_yaml *m = list ? list->first : NULL;
-    for (size_t i = 0; m && i < f->n_defaults; i++, m = m->next) {
-        size_t before = f->n_kinds;
-        for (size_t k = 0; k < f->defaults[i].n_missing; k++)
-            OCV_TRY(add_kind(r, f->defaults[i].missing[k]));
-        if (f->defaults[i].said)
-            OCV_TRY(add_kind(r, f->defaults[i].said));
-        if (f->n_kinds != before)
-            OCV_TRY(
-                ocv_yaml_fail(&r->file, m, "'%.80s' is a kind that no part has", f->kinds[before]));
-    }
-    return OCV_OK;
-}
-
 int ocv_tag_family_read(const struct ocv_tag_rules *rules, const char *source,
                         const struct ocv_yaml *tree, struct ocv_tag_family *out,
                         struct ocv_error *err)
@@ -100,7 +74,27 @@ int ocv_tag_family_read(const struct ocv_tag_rules *rules, const char *source,
     OCV_TRY(ocv_tag_read_parts(&r, tree));
     OCV_TRY(read_defaults(&r, tree));
     OCV_TRY(ocv_tag_read_cuda(&r, tree));
-    OCV_TRY(read_kinds(&r, tree));
+
+    /* A default may name only kinds that some part can state. */
+    out->kinds = ocv_arena_alloc(&out->arena, OCV_TAG_ITEMS_MAX, sizeof(*out->kinds));
+    if (!out->kinds)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < out->n_repositories; i++)
+        OCV_TRY(add_kind(&r, out->repositories[i].kind));
+    for (size_t i = 0; i < out->n_items; i++)
+        OCV_TRY(add_kind(&r, out->items[i].kind));
+    list = ocv_yaml_get(tree, "defaults");
+    const struct ocv_yaml *node = list ? list->first : NULL;
+    for (size_t i = 0; node && i < out->n_defaults; i++, node = node->next) {
+        size_t before = out->n_kinds;
+        for (size_t k = 0; k < out->defaults[i].n_missing; k++)
+            OCV_TRY(add_kind(&r, out->defaults[i].missing[k]));
+        if (out->defaults[i].said)
+            OCV_TRY(add_kind(&r, out->defaults[i].said));
+        if (out->n_kinds != before)
+            return ocv_yaml_fail(&r.file, node, "'%.80s' is a kind that no part has",
+                                 out->kinds[before]);
+    }
     OCV_TRY(ocv_tag_read_texts(&r, tree, "group_tags", &out->group_tags, &out->n_group_tags));
 
     out->prefers = ocv_arena_alloc(&out->arena, map ? map->n + 1 : 1, sizeof(*out->prefers));

@@ -20,14 +20,6 @@ int ocv_tag_rules_new(struct ocv_tag_rules **out, struct ocv_error *err)
     return *out ? OCV_OK : ocv_error_nomem(err);
 }
 
-static void notation_free(struct ocv_tag_notation *n)
-{
-    ocv_yaml_free(n->tree);
-    free(n->source);
-    free(n->name);
-    free(n);
-}
-
 void ocv_tag_rules_free(struct ocv_tag_rules *rules)
 {
     if (!rules)
@@ -36,7 +28,10 @@ void ocv_tag_rules_free(struct ocv_tag_rules *rules)
         ocv_tag_family_free(rules->families[i]);
     for (struct ocv_tag_notation *n = rules->notations, *next; n; n = next) {
         next = n->next;
-        notation_free(n);
+        ocv_yaml_free(n->tree);
+        free(n->source);
+        free(n->name);
+        free(n);
     }
     ocv_tag_mirrors_free(rules->mirrors);
     free(rules->families);
@@ -63,18 +58,11 @@ static int add_notations(struct ocv_tag_rules *rules, const char *source, struct
         if (list->type != OCV_YAML_LIST)
             return ocv_error_set(err, OCV_ERR_CONFIG, "%s:%zu: '%s' must be a list", source,
                                  list->line, list->key);
-        struct ocv_tag_notation *n = calloc(1, sizeof(*n));
+        ocv_auto_free char *name = strdup(list->key), *from = strdup(source);
+        struct ocv_tag_notation *n = name && from ? calloc(1, sizeof(*n)) : NULL;
         if (!n)
             return ocv_error_nomem(err);
-        n->name = strdup(list->key);
-        n->source = strdup(source);
-        n->tree = list; /* taken over below, when nothing can fail any more */
-        if (!n->name || !n->source) {
-            n->tree = NULL;
-            notation_free(n);
-            return ocv_error_nomem(err);
-        }
-        n->next = rules->notations;
+        *n = (struct ocv_tag_notation){rules->notations, ocv_steal(&name), list, ocv_steal(&from)};
         rules->notations = n;
         map->first = list->next;
         list->next = NULL;
