@@ -125,18 +125,6 @@ static int fix_properties(struct fix *fix, size_t i, const char *also, struct oc
                       canonical.data ? canonical.data : "", err);
 }
 
-/* The property that says what a real platform.variant said, unless the entry names one itself. */
-static const char *level_property(const struct fix *fix, const struct ocv_entry *entry)
-{
-    char feature[128];
-    const char *level =
-        ocv_lint_level(entry->platform.architecture, entry->platform.variant, feature);
-    for (size_t i = 0; level && i < entry->n_properties; i++)
-        if (ocv_lint_is_feature(ocv_index_property(fix->index, entry->properties[i]), feature))
-            return NULL;
-    return level;
-}
-
 /* True for an attestation of an image that is not in the index. */
 static bool is_dangling(const struct fix *fix, size_t i)
 {
@@ -164,14 +152,19 @@ static int fix_entries(struct fix *fix, struct ocv_error *err)
         } else if (entry->code == OCV_REJECT_NONE) {
             const struct ocv_platform *p = &entry->platform;
             const char *also = NULL, *name = ocv_lint_architecture(p->architecture);
-            char wanted[OCV_PLATFORM_HIDDEN_MAX];
+            char wanted[OCV_PLATFORM_HIDDEN_MAX], feature[128];
             if (name)
                 OCV_TRY(set_member(fix, OCV_LINT_ARCHITECTURE_NAME, i, "platform", "architecture",
                                    name, err));
             if (!fix->cautious && entry->kind == OCV_ENTRY_VARIANT && entry->has_platform &&
                 entry->label) {
                 ocv_platform_hide(entry->label, wanted);
-                also = level_property(fix, entry);
+                /* what a real platform.variant said, unless the entry names it itself */
+                also = ocv_lint_level(p->architecture, p->variant, feature);
+                for (size_t k = 0; also && k < entry->n_properties; k++)
+                    if (ocv_lint_is_feature(ocv_index_property(fix->index, entry->properties[k]),
+                                            feature))
+                        also = NULL;
                 OCV_TRY(set_member(fix, OCV_LINT_PLATFORM_VARIANT_NOT_LABEL, i, "platform",
                                    "variant", wanted, err));
             } else if (!fix->cautious && ocv_text_same(p->architecture, "amd64") &&
@@ -191,33 +184,29 @@ static bool stands_behind(const struct ocv_entry *entry)
 
 #define NOTHING_WRONG SIZE_MAX
 
-/* The rule that the order breaks, if lint finds one: otherwise nothing is moved. */
-static size_t is_disordered(const struct fix *fix)
-{
-    bool variant = false;
-    for (size_t i = 0; i < ocv_index_count(fix->index); i++) {
-        const struct ocv_entry *entry = ocv_index_entry(fix->index, i);
-        const char *digest = fix->document->entries[i].subject;
-        const struct ocv_entry *subject = digest ? ocv_index_find_digest(fix->index, digest) : NULL;
-        if (is_dangling(fix, i))
-            return OCV_LINT_ATTESTATION_DANGLING;
-        if (entry->code == OCV_REJECT_ATTESTATION && subject && subject->position > entry->position)
-            return OCV_LINT_ATTESTATION_FIRST;
-        if (entry->code != OCV_REJECT_NONE)
-            continue;
-        if (variant && !stands_behind(entry))
-            return OCV_LINT_DEFAULT_NOT_FIRST;
-        variant = variant || stands_behind(entry);
-    }
-    return NOTHING_WRONG;
-}
-
 /* Defaults, variants, then the rest, each in the order it had; attestations of nothing are left
- * out. */
-static int fix_order(struct fix *fix, size_t rule, struct ocv_error *err)
+ * out. Unless the order breaks a rule nothing is moved. */
+static int fix_order(struct fix *fix, struct ocv_error *err)
 {
     struct ocv_edit *document = fix->document;
-    size_t n = document->n, kept = 0, dangling = 0;
+    size_t n = document->n, kept = 0, dangling = 0, rule = NOTHING_WRONG;
+    bool variant = false;
+    for (size_t i = 0; i < n && rule == NOTHING_WRONG; i++) {
+        const struct ocv_entry *entry = ocv_index_entry(fix->index, i);
+        const char *digest = document->entries[i].subject;
+        const struct ocv_entry *subject = digest ? ocv_index_find_digest(fix->index, digest) : NULL;
+        bool usable = entry->code == OCV_REJECT_NONE;
+        if (is_dangling(fix, i))
+            rule = OCV_LINT_ATTESTATION_DANGLING;
+        else if (entry->code == OCV_REJECT_ATTESTATION && subject &&
+                 subject->position > entry->position)
+            rule = OCV_LINT_ATTESTATION_FIRST;
+        else if (usable && variant && !stands_behind(entry))
+            rule = OCV_LINT_DEFAULT_NOT_FIRST;
+        variant = variant || (usable && stands_behind(entry));
+    }
+    if (rule == NOTHING_WRONG)
+        return OCV_OK;
     struct ocv_edit_entry *ordered = calloc(n + 1, sizeof(*ordered));
     if (!ordered)
         return ocv_error_nomem(err);
@@ -259,9 +248,8 @@ static int fix_once(const void *bytes, size_t len, bool cautious, struct ocv_buf
         OCV_TRY(say(&fix, OCV_LINT_MEDIA_TYPE_MISSING, err, "wrote the index's own mediaType"));
     OCV_TRY(fix_annotations(&fix, err));
     OCV_TRY(fix_entries(&fix, err));
-    size_t order = cautious ? NOTHING_WRONG : is_disordered(&fix);
-    if (order != NOTHING_WRONG)
-        OCV_TRY(fix_order(&fix, order, err));
+    if (!cautious)
+        OCV_TRY(fix_order(&fix, err));
     *changes = fix.changes;
     if (!fix.changes)
         return OCV_OK;

@@ -64,18 +64,6 @@ static void check_own(struct ocv_lint *lint, size_t i, const json_t *labels)
     }
 }
 
-static const struct lint_fact *known_label(const char *key)
-{
-    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_labels); k++) {
-        size_t n = strlen(ocv_lint_labels[k].a);
-        bool open = ocv_lint_labels[k].a[n - 1] == '.';
-        if (open ? !strncmp(key, ocv_lint_labels[k].a, n) && key[n]
-                 : !strcmp(key, ocv_lint_labels[k].a))
-            return &ocv_lint_labels[k];
-    }
-    return NULL;
-}
-
 static void check_key(struct ocv_lint *lint, size_t i, const char *key)
 {
     size_t len = strlen(key);
@@ -138,7 +126,13 @@ static void check_accelerators(struct ocv_lint *lint, size_t i, const char *key,
 
 static void check_label(struct ocv_lint *lint, size_t i, const char *key, const char *value)
 {
-    const struct lint_fact *known = known_label(key);
+    const struct lint_fact *known = NULL;
+    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_labels) && !known; k++) {
+        const char *name = ocv_lint_labels[k].a;
+        size_t n = strlen(name);
+        if (name[n - 1] == '.' ? !strncmp(key, name, n) && key[n] : !strcmp(key, name))
+            known = &ocv_lint_labels[k];
+    }
     bool misspelt = !known || strstr(key, "..");
     regex_t regex;
     if (misspelt)

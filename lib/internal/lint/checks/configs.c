@@ -11,11 +11,13 @@
 
 static void check_platform(struct ocv_lint *lint, size_t i, const json_t *config)
 {
-    const struct ocv_platform *platform = &ocv_index_entry(lint->index, i)->platform;
+    const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+    const struct ocv_platform *platform = &entry->platform;
+    const char *architecture = ocv_json_text(config, "architecture");
     const struct {
         const char *what, *entry, *image;
     } parts[] = {{"os", platform->os, ocv_json_text(config, "os")},
-                 {"architecture", platform->architecture, ocv_json_text(config, "architecture")}};
+                 {"architecture", platform->architecture, architecture}};
     for (size_t k = 0; k < OCV_LINT_COUNT(parts); k++) {
         char member[64];
         if (!parts[k].entry || !parts[k].image)
@@ -31,18 +33,12 @@ static void check_platform(struct ocv_lint *lint, size_t i, const json_t *config
                           parts[k].image);
         ocv_lint_hint(lint, "list the right image, or build it for %s", parts[k].entry);
     }
-}
-
-/* The image says that it was built for a processor level; of such properties there must be one at
- * least as demanding. */
-static void check_level(struct ocv_lint *lint, size_t i, const json_t *config)
-{
-    const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
-    const char *variant = ocv_json_text(config, "variant"),
-               *architecture = ocv_json_text(config, "architecture");
+    /* The image says that it was built for a processor level; of such properties there must be one
+     * at least as demanding. */
     char feature[128];
+    const char *variant = ocv_json_text(config, "variant");
     const char *level = ocv_lint_level(architecture, variant, feature);
-    if (!level || (entry->platform.variant && !strcmp(entry->platform.variant, variant)))
+    if (!level || (platform->variant && !strcmp(platform->variant, variant)))
         return;
     const char *found = ocv_lint_lowest(lint, entry, feature);
     if (found && ocv_version_compare(found, strrchr(level, ' ') + 1) >= 0)
@@ -196,7 +192,6 @@ void ocv_lint_check_configs(struct ocv_lint *lint)
             entry->code == OCV_REJECT_UNKNOWN_PLATFORM || entry->code == OCV_REJECT_ARTIFACT)
             continue;
         check_platform(lint, i, child->config);
-        check_level(lint, i, child->config);
         check_versions(lint, i, child->config);
         const char *off = get_variable(child->config, OCV_REQUIREMENT_OFF), *text;
         char full[128];

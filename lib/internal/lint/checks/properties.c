@@ -141,7 +141,7 @@ static void check_processor(struct ocv_lint *lint, size_t i, const struct ocv_en
         }
 }
 
-static void check_bounds(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry)
+static void check_versions(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry)
 {
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_bounds); k++) {
         const char *lower = ocv_lint_lowest(lint, entry, ocv_lint_bounds[k].a), *upper = NULL;
@@ -173,10 +173,6 @@ static void check_bounds(struct ocv_lint *lint, size_t i, const struct ocv_entry
                               "%s is an exact version", ocv_lint_exact[k].a);
             ocv_lint_hint(lint, "%s takes newer ones, too", ocv_lint_exact[k].b);
         }
-}
-
-static void check_subsumed(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry)
-{
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_cumulative); k++) {
         size_t n = 0;
         for (size_t m = 0; m < entry->n_properties; m++)
@@ -217,7 +213,6 @@ void ocv_lint_check_properties(struct ocv_lint *lint)
                               p.ns, p.feature, p.value);
             ocv_lint_hint(lint, "keep the property; platform.variant becomes x- and the label");
         }
-        check_bounds(lint, i, entry);
-        check_subsumed(lint, i, entry);
+        check_versions(lint, i, entry);
     }
 }

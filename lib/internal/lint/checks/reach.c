@@ -100,17 +100,6 @@ static enum comparison compare_static(const struct ocv_lint *lint, const struct 
     }
 }
 
-static enum comparison compare_reported(const struct ocv_lint *lint, const struct ocv_entry *a,
-                                        const struct ocv_entry *b, const char *ns)
-{
-    for (size_t i = 0; i < a->n_properties; i++) {
-        struct ocv_property p = ocv_index_property(lint->index, a->properties[i]);
-        if (!strcmp(p.ns, ns) && find_run(lint, b, p.ns, p.feature).end == 0)
-            return UNSURE; /* A names more, and may rank higher by it */
-    }
-    return NOT_WORSE; /* ocv_lint_fits_wherever has checked the values */
-}
-
 /* A namespace that neither names asks for nothing. */
 static bool is_static(const struct ocv_lint *lint, const struct ocv_entry *a,
                       const struct ocv_entry *b, const char *ns)
@@ -139,11 +128,18 @@ static bool hides_entry(const struct ocv_lint *lint, const struct ocv_entry *a,
         !ocv_lint_fits_wherever(lint, a, b))
         return false;
     for (size_t i = 0; i < n; i++) {
-        enum comparison comparison = is_static(lint, a, b, names[i])
-                                         ? compare_static(lint, a, b, names[i])
-                                         : compare_reported(lint, a, b, names[i]);
-        if (comparison != NOT_WORSE)
-            return comparison == B_BETTER;
+        if (is_static(lint, a, b, names[i])) {
+            enum comparison comparison = compare_static(lint, a, b, names[i]);
+            if (comparison != NOT_WORSE)
+                return comparison == B_BETTER;
+            continue;
+        }
+        /* of a feature that both name ocv_lint_fits_wherever has checked the values */
+        for (size_t k = 0; k < a->n_properties; k++) {
+            struct ocv_property p = ocv_index_property(lint->index, a->properties[k]);
+            if (!strcmp(p.ns, names[i]) && find_run(lint, b, p.ns, p.feature).end == 0)
+                return false; /* A names more, and may rank higher by it */
+        }
     }
     return strcmp(b->label, a->label) < 0; /* at best a tie for A */
 }

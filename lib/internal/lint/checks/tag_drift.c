@@ -67,24 +67,6 @@ static void merge_words(struct tag_word_list *words)
     words->n = n;
 }
 
-static bool append_word(struct tag_word_list *words, const char *family, const char *text,
-                        size_t len, size_t tag)
-{
-    if (words->n == WORDS_MAX)
-        merge_words(words);
-    if (len == 0 || len >= WORD_MAX || words->n == WORDS_MAX)
-        return true;
-    struct tag_word *word = ocv_array_grow(&words->list, words->n);
-    if (!word)
-        return false;
-    words->n++;
-    *word = (struct tag_word){.family = family, .notation = -1, .count = 1, .first = tag};
-    memcpy(word->text, text, len);
-    word->text[len] = '\0';
-    make_skeleton(word->text, word->skeleton);
-    return true;
-}
-
 static int by_appearance(const struct tag_word *x, const struct tag_word *y)
 {
     int order = strcmp(x->family, y->family);
@@ -106,6 +88,7 @@ static bool collect_words(struct tag_word_list *words, const struct ocv_lint_inp
 {
     for (size_t i = 0; i < input->n_tags; i++) {
         const struct ocv_reference *reference = input->tags[i].reference;
+        const char *family = families[i] ? families[i] : reference->name;
         for (const char *at = reference->tag; at && *at;) {
             bool x86 = !strncmp(at, "x86_64", 6);
             size_t n = x86 ? 6 : strcspn(at, "-_");
@@ -113,8 +96,18 @@ static bool collect_words(struct tag_word_list *words, const struct ocv_lint_inp
             if (at[n] == '-' && isdigit((unsigned char)at[n + 1]) && n == 4 &&
                 (!strncmp(at, "cuda", 4) || !strncmp(at, "rocm", 4)))
                 n += 1 + strcspn(at + n + 1, "-_");
-            if (!append_word(words, families[i] ? families[i] : reference->name, at, n, i))
-                return false;
+            if (words->n == WORDS_MAX)
+                merge_words(words);
+            if (n > 0 && n < WORD_MAX && words->n < WORDS_MAX) {
+                struct tag_word *word = ocv_array_grow(&words->list, words->n);
+                if (!word)
+                    return false;
+                words->n++;
+                *word = (struct tag_word){.family = family, .notation = -1, .count = 1, .first = i};
+                memcpy(word->text, at, n);
+                word->text[n] = '\0';
+                make_skeleton(word->text, word->skeleton);
+            }
             at += n + (at[n] == '-' || at[n] == '_');
             if (x86 && *at && at[-1] != '-' && at[-1] != '_')
                 at += strcspn(at, "-_");
@@ -148,12 +141,8 @@ static void check_lookalikes(struct ocv_lint *lint, struct tag_word_list *words)
                         most->count == 1 ? "" : "s");
         ocv_lint_hint(lint, "did you mean %s?", most->text);
     }
-}
-
-/* "300l" where nothing of the family is spelt "300I": a difference in case alone is not a mistake.
- */
-static void check_spellings(struct ocv_lint *lint, const struct tag_word_list *words)
-{
+    /* "300l" where nothing of the family is spelt "300I": a difference in case alone is not a
+     * mistake. */
     for (size_t i = 0; i < words->n; i++)
         for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_tag_spellings); k++) {
             const struct tag_word *word = &words->list[i];
@@ -231,7 +220,6 @@ void ocv_lint_check_tag_drift(struct ocv_lint *lint, const char *const *families
             check_drift(lint, &words, i, end);
         }
         check_lookalikes(lint, &words);
-        check_spellings(lint, &words);
     }
     for (size_t k = 0; k < words.compiled; k++)
         regfree(&words.regexes[k]);
