@@ -112,21 +112,6 @@ static int add_pair(struct ocv_buffer *out, const char *name, const char *value,
     return status;
 }
 
-/* A scope attribute may hold several scopes, separated by spaces; a GET repeats the parameter. */
-static int add_scopes(struct ocv_buffer *out, const char *scopes, struct ocv_error *err)
-{
-    char one[sizeof(((struct ocv_challenge *)0)->scope)];
-    int status = OCV_OK;
-    for (unsigned i = 0; i < SCOPES_MAX && status == OCV_OK && *scopes; i++) {
-        size_t len = strcspn(scopes, " ");
-        snprintf(one, sizeof(one), "%.*s", (int)len, scopes);
-        if (len)
-            status = add_pair(out, "scope", one, err);
-        scopes += len + (scopes[len] == ' ');
-    }
-    return status;
-}
-
 static int take_token(void *data, const struct ocv_json_at *at)
 {
     struct ocv_token_answer *answer = data;
@@ -206,8 +191,17 @@ static int token_by_get(struct ocv_exchange *x, const struct ocv_challenge *chal
     int status = OCV_OK;
     if (challenge->service[0])
         status = add_pair(&query, "service", challenge->service, err);
-    if (status == OCV_OK)
-        status = add_scopes(&query, challenge->scope, err);
+    /* A scope attribute may hold several scopes, separated by spaces; a GET repeats the parameter.
+     */
+    const char *scopes = challenge->scope;
+    for (unsigned i = 0; i < SCOPES_MAX && status == OCV_OK && *scopes; i++) {
+        char one[sizeof(challenge->scope)];
+        size_t len = strcspn(scopes, " ");
+        snprintf(one, sizeof(one), "%.*s", (int)len, scopes);
+        if (len)
+            status = add_pair(&query, "scope", one, err);
+        scopes += len + (scopes[len] == ' ');
+    }
     if (status == OCV_OK && credentials->username)
         status = add_pair(&query, "account", credentials->username, err);
     if (status == OCV_OK && credentials->username) {

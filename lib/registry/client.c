@@ -46,12 +46,6 @@ void ocv_registry_log(const struct ocv_registry *registry, const char *format, .
     registry->log(registry->log_data, line);
 }
 
-bool ocv_registry_interrupted(const struct ocv_registry *registry)
-{
-    /* another thread or a signal handler sets it */
-    return registry->interrupted && __atomic_load_n(registry->interrupted, __ATOMIC_RELAXED);
-}
-
 void ocv_registry_deadline(struct ocv_registry *registry, unsigned timeout_ms)
 {
     registry->patience_ms = timeout_ms;

@@ -131,7 +131,8 @@ static int multi_error(CURLMcode code, struct ocv_error *err)
 static int work(struct ocv_registry *registry, bool *ended, struct ocv_error *err)
 {
     *ended = false;
-    if (ocv_registry_interrupted(registry))
+    /* another thread or a signal handler sets it */
+    if (registry->interrupted && __atomic_load_n(registry->interrupted, __ATOMIC_RELAXED))
         return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
     if (registry->deadline && !ocv_registry_left(registry, 1)) {
         ocv_error_set(err, OCV_ERR_NETWORK, "no answer within %u ms", registry->patience_ms);

@@ -394,18 +394,6 @@ static int job_step(struct fetch_job *job, int *wait_ms, struct ocv_error *err)
     return OCV_OK;
 }
 
-static int run_jobs(struct fetcher *f, struct ocv_error *err)
-{
-    while (f->done < f->n) {
-        int wait_ms = 100;
-        for (unsigned i = 0; i < f->jobs; i++)
-            OCV_TRY(job_step(&f->job[i], &wait_ms, err));
-        ocv_wait_report(f->registry, NULL);
-        OCV_TRY(ocv_exchange_poll(f->registry, wait_ms, err));
-    }
-    return OCV_OK;
-}
-
 static int by_size(const void *a, const void *b, void *data)
 {
     const struct ocv_fetch *fetches = data;
@@ -443,7 +431,16 @@ int ocv_registry_fetch(struct ocv_registry *registry, const struct ocv_reference
     f->data = data;
     for (unsigned i = 0; i < f->jobs; i++)
         f->job[i].fetcher = f;
-    int status = run_jobs(f, &local);
+    int status = OCV_OK;
+    while (status == OCV_OK && f->done < f->n) {
+        int wait_ms = 100;
+        for (unsigned i = 0; status == OCV_OK && i < f->jobs; i++)
+            status = job_step(&f->job[i], &wait_ms, &local);
+        if (status < 0)
+            break;
+        ocv_wait_report(registry, NULL);
+        status = ocv_exchange_poll(registry, wait_ms, &local);
+    }
     for (unsigned i = 0; i < f->jobs; i++) {
         struct fetch_job *job = &f->job[i];
         leave_place(job);

@@ -110,7 +110,6 @@ X509_STORE *ocv_ca_store_get(struct ocv_ca_store *ca_store, const struct ocv_buf
 int ocv_registry_global(struct ocv_error *err);
 void ocv_registry_log(const struct ocv_registry *registry, const char *format, ...)
     OCV_PRINTF(2, 3);
-bool ocv_registry_interrupted(const struct ocv_registry *registry);
 int64_t ocv_clock_ms(void); /* monotonic milliseconds */
 /* Milliseconds until the deadline, at most `wait_ms`; 0 when it has passed. */
 int ocv_registry_left(const struct ocv_registry *registry, int wait_ms);

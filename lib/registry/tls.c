@@ -87,12 +87,6 @@ static int read_certs_d(struct ocv_registry_host *host, const char *root, bool a
     return status;
 }
 
-static int copy_text(char **out, const char *text, struct ocv_error *err)
-{
-    *out = strdup(text);
-    return *out ? OCV_OK : ocv_error_nomem(err);
-}
-
 static int load_files(struct ocv_registry *registry, struct ocv_registry_host *host,
                       struct ocv_error *err)
 {
@@ -105,8 +99,10 @@ static int load_files(struct ocv_registry *registry, struct ocv_registry_host *h
     if (registry->anonymous)
         cert = NULL;
     if (cert) {
-        OCV_TRY(copy_text(&host->cert, cert, err));
-        OCV_TRY(copy_text(&host->key, key ? key : cert, err)); /* one PEM file may hold both */
+        host->cert = strdup(cert);
+        host->key = strdup(key ? key : cert); /* one PEM file may hold both */
+        if (!host->cert || !host->key)
+            return ocv_error_nomem(err);
     }
     if (registry->ca_file)
         OCV_TRY(append_file(&host->ca, registry->ca_file, err));

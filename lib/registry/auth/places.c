@@ -21,30 +21,19 @@ static const char *get_variable(const char *name)
     return value && *value ? value : NULL;
 }
 
-/* DIR/NAME/TAIL; nothing without DIR. */
-static int add_place(struct ocv_auth_places *places, const char *dir, const char *tail,
+/* DIR/NAME/TAIL; nothing without DIR. `own`: the directory's name ends with the user's id. */
+static int add_place(struct ocv_auth_places *places, const char *dir, bool own, const char *tail,
                      struct ocv_error *err)
 {
-    char *path = NULL;
+    char *path = NULL, id[24] = "";
     if (!dir)
         return OCV_OK;
-    if (asprintf(&path, "%s%s", dir, tail) < 0)
+    if (own)
+        snprintf(id, sizeof(id), "%lu", (unsigned long)geteuid());
+    if (asprintf(&path, "%s%s%s", dir, id, tail) < 0)
         return ocv_error_nomem(err);
-    places->list[places->n++] = (struct ocv_auth_place){.path = path};
-    return OCV_OK;
-}
-
-/* The same below a directory whose name ends with the user's id. */
-static int add_own(struct ocv_auth_places *places, const char *dir, const char *tail,
-                   struct ocv_error *err)
-{
-    ocv_auto_free char *own = NULL;
-    if (asprintf(&own, "%s%lu", dir, (unsigned long)geteuid()) < 0) {
-        own = NULL;
-        return ocv_error_nomem(err);
-    }
-    OCV_TRY(add_place(places, own, tail, err));
-    places->list[places->n - 1].own = strlen(own);
+    places->list[places->n++] =
+        (struct ocv_auth_place){.path = path, .own = own ? strlen(dir) + strlen(id) : 0};
     return OCV_OK;
 }
 
@@ -55,14 +44,14 @@ int ocv_auth_places_find(struct ocv_auth_places *out, struct ocv_error *err)
     const char *home = get_variable("HOME"), *config = get_variable("XDG_CONFIG_HOME");
     const char *runtime = get_variable("XDG_RUNTIME_DIR"), *tmp = get_variable("TMPDIR");
     *out = (struct ocv_auth_places){0};
-    OCV_TRY(add_place(out, docker, "/config.json", err));
-    OCV_TRY(add_place(out, podman, "", err));
+    OCV_TRY(add_place(out, docker, false, "/config.json", err));
+    OCV_TRY(add_place(out, podman, false, "", err));
     if (!docker)
-        OCV_TRY(add_place(out, home, "/.docker/config.json", err));
+        OCV_TRY(add_place(out, home, false, "/.docker/config.json", err));
     if (podman)
         return OCV_OK;
     if (runtime) {
-        OCV_TRY(add_place(out, runtime, AUTH, err));
+        OCV_TRY(add_place(out, runtime, false, AUTH, err));
     } else {
         ocv_auto_free char *made = NULL;
         if (asprintf(&made, "%s/podman-run-", tmp ? tmp : "/tmp") < 0) {
@@ -70,13 +59,14 @@ int ocv_auth_places_find(struct ocv_auth_places *out, struct ocv_error *err)
             return ocv_error_nomem(err);
         }
         if (geteuid() != 0) {
-            OCV_TRY(add_own(out, "/run/user/", AUTH, err));
-            OCV_TRY(add_own(out, made, AUTH, err));
-            OCV_TRY(add_place(out, home, "/rundir" AUTH, err));
+            OCV_TRY(add_place(out, "/run/user/", true, AUTH, err));
+            OCV_TRY(add_place(out, made, true, AUTH, err));
+            OCV_TRY(add_place(out, home, false, "/rundir" AUTH, err));
         }
-        OCV_TRY(add_own(out, "/run/containers/", "/auth.json", err));
+        OCV_TRY(add_place(out, "/run/containers/", true, "/auth.json", err));
     }
-    return config ? add_place(out, config, AUTH, err) : add_place(out, home, "/.config" AUTH, err);
+    return config ? add_place(out, config, false, AUTH, err)
+                  : add_place(out, home, false, "/.config" AUTH, err);
 }
 
 void ocv_auth_places_free(struct ocv_auth_places *places)

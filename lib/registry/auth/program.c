@@ -42,39 +42,27 @@ static bool has_ended(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid != 0;
 }
 
-/* Read what is available; 1: there may be more, 0: the end. */
-static int read_some(int fd, struct ocv_buffer *out, struct ocv_error *err)
-{
-    char chunk[4096];
-    ssize_t n = read(fd, chunk, sizeof(chunk));
-    if (n < 0)
-        return errno == EINTR || errno == EAGAIN;
-    int status = n ? ocv_buffer_append(out, chunk, (size_t)n, NULL) : OCV_OK;
-    explicit_bzero(chunk, sizeof(chunk));
-    if (status == OCV_ERR_NOMEM)
-        return ocv_error_nomem(err);
-    if (status < 0)
-        return ocv_error_set(err, OCV_ERR_DATA, "it printed more than %zu bytes", out->max);
-    return n > 0;
-}
-
 /* Read to the end of its output, or of itself: what it started may hold the pipe open. */
 static int listen_to(const struct ocv_program *program, pid_t pid, int fd, int64_t until,
                      struct ocv_buffer *out, struct ocv_error *err)
 {
-    for (int status = 1; status > 0;) {
+    for (bool more = true; more;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
         bool gone = has_ended(pid);
         int ready = poll(&p, 1, gone ? 0 : LOOK_MS);
-        int late = check_time(program, until, err);
-        if (late < 0)
-            return late;
-        if (ready > 0)
-            status = read_some(fd, out, err);
-        else if (gone)
-            status = 0;
+        OCV_TRY(check_time(program, until, err));
+        more = ready > 0 || !gone;
+        if (ready <= 0)
+            continue;
+        char chunk[4096];
+        ssize_t n = read(fd, chunk, sizeof(chunk));
+        more = n < 0 ? errno == EINTR || errno == EAGAIN : n > 0;
+        int status = n > 0 ? ocv_buffer_append(out, chunk, (size_t)n, NULL) : OCV_OK;
+        explicit_bzero(chunk, sizeof(chunk));
+        if (status == OCV_ERR_NOMEM)
+            return ocv_error_nomem(err);
         if (status < 0)
-            return status;
+            return ocv_error_set(err, OCV_ERR_DATA, "it printed more than %zu bytes", out->max);
     }
     return OCV_OK;
 }

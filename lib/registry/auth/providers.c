@@ -333,20 +333,6 @@ int ocv_providers_find(struct ocv_credential_providers *p, const char *image,
     return status;
 }
 
-static int read_config(struct ocv_credential_providers *p, const char *path, struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, OCV_PROVIDER_CONFIG_MAX);
-    int status = ocv_file_read(path, OCV_FILE_REGULAR, &text, err);
-    if (status == OCV_ERR_DATA && err)
-        err->status = OCV_ERR_CONFIG;
-    if (status == OCV_ERR_DATA)
-        return OCV_ERR_CONFIG;
-    return status < 0 ? status
-                      : ocv_provider_config_read(path, text.data ? text.data : "", text.len,
-                                                 &p->config, err);
-}
-
 int ocv_credential_providers_new(const struct ocv_credential_providers_options *options,
                                  struct ocv_credential_providers **out, struct ocv_error *err)
 {
@@ -363,7 +349,16 @@ int ocv_credential_providers_new(const struct ocv_credential_providers_options *
     p->timeout_ms = options->timeout_ms ? options->timeout_ms : TIMEOUT_MS;
     p->ended = options->ended;
     p->data = options->data;
-    int status = read_config(p, options->config, err);
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_PROVIDER_CONFIG_MAX);
+    int status = ocv_file_read(options->config, OCV_FILE_REGULAR, &text, err);
+    if (status == OCV_ERR_DATA && err)
+        err->status = OCV_ERR_CONFIG;
+    if (status == OCV_ERR_DATA)
+        status = OCV_ERR_CONFIG;
+    if (status == OCV_OK)
+        status = ocv_provider_config_read(options->config, text.data ? text.data : "", text.len,
+                                          &p->config, err);
     struct stat st;
     if (status == OCV_OK && stat(options->bin_dir, &st) < 0)
         status = ocv_error_set(err, errno == ENOENT ? OCV_ERR_NOT_FOUND : OCV_ERR_IO, "%s: %s",
