@@ -148,39 +148,34 @@ static void check_property(struct name_check *n, const char *ns, const char *fea
     }
 }
 
-/* "0-7", "0, 2, 5" */
-static const char *device_list(const struct ocv_namespace *ns, char *out, size_t size)
-{
-    bool row = ns->n_devices > 1;
-    for (size_t i = 0; i < ns->n_devices; i++)
-        row = row && ns->devices[i].index == ns->devices[0].index + (long)i;
-    if (row) {
-        snprintf(out, size, "%ld-%ld", ns->devices[0].index, ns->devices[ns->n_devices - 1].index);
-        return out;
-    }
-    size_t at = 0;
-    *out = '\0';
-    for (size_t i = 0; i < ns->n_devices && i < DEVICES_SHOWN && at < size; i++)
-        at += (size_t)snprintf(out + at, size - at, "%s%ld", i ? ", " : "", ns->devices[i].index);
-    if (ns->n_devices > DEVICES_SHOWN && at < size)
-        snprintf(out + at, size - at, ", ...");
-    return out;
-}
-
 static void check_device(struct name_check *n, const char *name, const char *device)
 {
-    char list[128];
-    const struct ocv_namespace *ns =
-        n->sources->profile ? ocv_profile_namespace(n->sources->profile, name) : NULL;
-    for (size_t i = 0; ns && i < ns->n_devices; i++)
+    if (!n->sources->profile)
+        return;
+    const struct ocv_namespace *ns = ocv_profile_namespace(n->sources->profile, name);
+    size_t n_devices = ns ? ns->n_devices : 0, at = 0;
+    for (size_t i = 0; i < n_devices; i++)
         if (ocv_device_is(&ns->devices[i], device))
             return;
-    if (n->sources->profile && ns && ns->n_devices)
-        report_name(n, OCV_UNKNOWN_HOST, "no device '%.60s': this host has %s %s", device, name,
-                    device_list(ns, list, sizeof(list)));
-    else if (n->sources->profile)
+    if (n_devices == 0) {
         report_name(n, OCV_UNKNOWN_HOST, "no device '%.60s': this host has no %s device", device,
                     name);
+        return;
+    }
+    /* "0-7", "0, 2, 5" */
+    char list[128] = "";
+    bool row = n_devices > 1;
+    for (size_t i = 0; i < n_devices; i++)
+        row = row && ns->devices[i].index == ns->devices[0].index + (long)i;
+    if (row)
+        snprintf(list, sizeof(list), "%ld-%ld", ns->devices[0].index,
+                 ns->devices[n_devices - 1].index);
+    for (size_t i = 0; !row && i < n_devices && i < DEVICES_SHOWN && at < sizeof(list); i++)
+        at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%ld", i ? ", " : "",
+                               ns->devices[i].index);
+    if (!row && n_devices > DEVICES_SHOWN && at < sizeof(list))
+        snprintf(list + at, sizeof(list) - at, ", ...");
+    report_name(n, OCV_UNKNOWN_HOST, "no device '%.60s': this host has %s %s", device, name, list);
 }
 
 static void check_list(struct name_check *n, const char *key)

@@ -33,31 +33,6 @@ static json_t *ensure_member(json_t *owner, const char *list_key, const char *ke
     return json_array_append_new(list, item) == 0 ? item : NULL;
 }
 
-static void drop_from_devices(json_t *ns, const char *feature)
-{
-    size_t i, k;
-    json_t *device, *item;
-    json_array_foreach(json_object_get(ns, "devices"), i, device)
-    {
-        json_t *features = json_object_get(device, "features");
-        json_array_foreach(features, k, item)
-        {
-            const char *name = ocv_json_text(item, "name");
-            if (name && !strcmp(name, feature)) {
-                json_array_remove(features, k);
-                break;
-            }
-        }
-    }
-}
-
-static bool is_lower_bound(const char *feature)
-{
-    static const char end[] = "_lower_bound";
-    size_t len = strlen(feature);
-    return len > strlen(end) && !strcmp(feature + len - strlen(end), end);
-}
-
 /* "12.9" or "12": false for other texts. A bare major is its first version. */
 static bool read_version(const char *text, unsigned long *major, unsigned long *minor)
 {
@@ -80,8 +55,10 @@ static int append_version(void *values, const char *version)
  * reports. */
 static bool append_values(json_t *values, const struct ocv_override *o)
 {
+    static const char end[] = "_lower_bound";
     unsigned long newest = 0;
-    bool bound = is_lower_bound(o->feature), ok = true;
+    size_t len = strlen(o->feature);
+    bool bound = len > strlen(end) && !strcmp(o->feature + len - strlen(end), end), ok = true;
     for (size_t i = 0; i < o->values.count; i++) {
         unsigned long major, minor;
         if (!bound || !read_version(o->values.list[i], &major, &minor))
@@ -102,15 +79,23 @@ static bool apply_override(json_t *root, const struct ocv_override *o)
     ocv_auto_json *values = json_array();
     if (!feature || !append_values(values, o) || json_object_set(feature, "values", values) != 0)
         return false;
-    drop_from_devices(ns, o->feature);
     /* Devices of which none counts only explain why the probe listed nothing. They are dropped,
-     * since their empty lists would cancel the administrator's. */
+     * since their empty lists would cancel the administrator's; the others lose their own. */
     bool counted = false;
-    size_t i;
-    json_t *device;
+    size_t i, k;
+    json_t *device, *item;
     json_array_foreach(json_object_get(ns, "devices"), i, device)
     {
+        json_t *features = json_object_get(device, "features");
         counted = counted || !json_is_true(json_object_get(device, "secondary"));
+        json_array_foreach(features, k, item)
+        {
+            const char *name = ocv_json_text(item, "name");
+            if (name && !strcmp(name, o->feature)) {
+                json_array_remove(features, k);
+                break;
+            }
+        }
     }
     if (!counted)
         json_object_del(ns, "devices");

@@ -71,15 +71,6 @@ int ocv_workload_given(const char *text, struct ocv_given_devices *out, struct o
     return OCV_OK;
 }
 
-/* False: nobody knows which. */
-static bool find_given(const char *text, const struct ocv_profile *profile,
-                       char out[OCV_GIVEN_FOUND_MAX])
-{
-    ocv_auto_free struct ocv_given_devices *given = calloc(1, sizeof(*given));
-    return given && ocv_workload_given(text, given, NULL) == OCV_OK &&
-           ocv_given_find(given, profile, out, OCV_GIVEN_FOUND_MAX, NULL) == OCV_OK && *out;
-}
-
 int ocv_workload_preferences(const struct ocv_config *config, const struct ocv_profile *profile,
                              const char *given, struct ocv_workload_input *input,
                              struct ocv_preferences *out, char *by, struct ocv_error *err)
@@ -91,12 +82,15 @@ int ocv_workload_preferences(const struct ocv_config *config, const struct ocv_p
         *by = '\0';
     if (mode == OCV_WORKLOAD_OFF)
         return OCV_OK;
-    if (mode == OCV_WORKLOAD_DEVICES && given && find_given(given, profile, found)) {
+    ocv_auto_free struct ocv_given_devices *list =
+        mode == OCV_WORKLOAD_DEVICES && given ? calloc(1, sizeof(*list)) : NULL;
+    if (list && ocv_workload_given(given, list, NULL) == OCV_OK &&
+        ocv_given_find(list, profile, found, sizeof(found), NULL) == OCV_OK && *found) {
         if (by)
             memcpy(by, found, strlen(found) + 1);
         return ocv_workload_devices(found, profile, input, out, err);
     }
-    /* any of them */
+    /* nobody knows which: any of them */
     static char origin[] = "workload";
     input->policies = calloc(profile->n_namespaces + 1, sizeof(*input->policies));
     if (!input->policies)

@@ -15,9 +15,14 @@ static char *piece_text(struct ocv_span piece)
 }
 
 /* NS=A,B;NS=C: one map member. Nothing after "=" is an empty list, which is a setting, too. */
-static int set_map_piece(struct ocv_config *c, const char *key, const char *ns, const char *value,
-                         const char *origin, struct ocv_error *err)
+static int set_map_piece(struct ocv_config *c, const char *key, char *ns, const char *origin,
+                         struct ocv_error *err)
 {
+    char *equals = strchr(ns, '=');
+    if (!equals)
+        return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not NAME=VALUE", ns);
+    *equals = '\0';
+    const char *value = equals + 1;
     struct ocv_span rest = ocv_span_trim((struct ocv_span){value, strlen(value)}), piece, parts[2];
     if (!strcmp(key, "device_policy"))
         return ocv_config_add_policy(c, ns, value, origin, err);
@@ -44,39 +49,6 @@ static int set_map_piece(struct ocv_config *c, const char *key, const char *ns, 
     return OCV_OK;
 }
 
-static int set_map(struct ocv_config *c, const char *key, const char *text, const char *origin,
-                   struct ocv_error *err)
-{
-    struct ocv_span rest = {text, strlen(text)}, piece;
-    while (ocv_span_split(&rest, ';', &piece)) {
-        ocv_auto_free char *copy = piece_text(piece);
-        if (!copy)
-            return ocv_error_nomem(err);
-        char *equals = strchr(copy, '=');
-        if (*copy && !equals)
-            return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not NAME=VALUE", copy);
-        if (!equals)
-            continue;
-        *equals = '\0';
-        OCV_TRY(set_map_piece(c, key, copy, equals + 1, origin, err));
-    }
-    return OCV_OK;
-}
-
-static int set_list(struct ocv_config *c, const char *key, const char *text, const char *origin,
-                    struct ocv_error *err)
-{
-    struct ocv_span rest = {text, strlen(text)}, piece;
-    while (ocv_span_split(&rest, ',', &piece)) {
-        ocv_auto_free char *copy = piece_text(piece);
-        if (!copy)
-            return ocv_error_nomem(err);
-        if (*copy)
-            OCV_TRY(ocv_config_add(c, key, copy, origin, err));
-    }
-    return OCV_OK;
-}
-
 int ocv_config_set(struct ocv_config *config, const char *source, const char *key, const char *text,
                    bool append, struct ocv_error *err)
 {
@@ -86,16 +58,23 @@ int ocv_config_set(struct ocv_config *config, const char *source, const char *ke
     enum ocv_key_shape shape = ocv_config_shape(known);
     if (!append)
         ocv_config_clear(config, known);
-    int status;
-    if (shape == OCV_KEY_LIST)
-        status = set_list(config, known, text, source, err);
-    else if (shape == OCV_KEY_MAP)
-        status = set_map(config, known, text, source, err);
-    else if (shape == OCV_KEY_SCALAR) {
+    struct ocv_span rest = {text, strlen(text)}, piece;
+    bool list = shape == OCV_KEY_LIST;
+    int status = OCV_OK;
+    if (shape == OCV_KEY_SCALAR) {
         OCV_TRY(ocv_config_check_scalar(known, source, text, err)); /* names the source */
         status = ocv_config_set_scalar(config, known, text, source, err);
-    } else
+    } else if (shape == OCV_KEY_FILE_ONLY)
         status = ocv_error_set(err, OCV_ERR_CONFIG, "%s can be set in a file only", known);
+    else
+        while (status == OCV_OK && ocv_span_split(&rest, list ? ',' : ';', &piece)) {
+            ocv_auto_free char *copy = piece_text(piece);
+            if (!copy)
+                status = ocv_error_nomem(err);
+            else if (*copy)
+                status = list ? ocv_config_add(config, known, copy, source, err)
+                              : set_map_piece(config, known, copy, source, err);
+        }
     if (status < 0)
         ocv_error_prefix(err, "%s", source);
     else
