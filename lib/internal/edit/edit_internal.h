@@ -83,8 +83,6 @@ bool ocv_edit_same_platform(const struct ocv_edit_entry *a, const struct ocv_edi
 /** True if one label cannot be on both: the platform without what hides variants. */
 bool ocv_edit_same_place(const struct ocv_edit *edit, const struct ocv_edit_entry *a,
                          const struct ocv_edit_entry *b);
-/** Order of the formats of one build: the plain one, then those with more and more features. */
-int ocv_edit_compare_features(const struct ocv_edit_entry *a, const struct ocv_edit_entry *b);
 /** Set a text of an object, or with NULL remove it. Text that is not UTF-8: OCV_ERR_DATA. */
 int ocv_edit_put_text(json_t *object, const char *key, const char *value,
                       struct ocv_error *err) OCV_WARN_UNUSED;

@@ -142,18 +142,6 @@ static const char *normal_variant(const struct ocv_edit_entry *e)
     return e->variant;
 }
 
-int ocv_edit_compare_features(const struct ocv_edit_entry *a, const struct ocv_edit_entry *b)
-{
-    size_t n = json_array_size(a->os_features), m = json_array_size(b->os_features);
-    int order = (n > m) - (n < m);
-    for (size_t i = 0; order == 0 && i < n; i++) {
-        const char *x = json_string_value(json_array_get(a->os_features, i));
-        const char *y = json_string_value(json_array_get(b->os_features, i));
-        order = strcmp(x ? x : "", y ? y : "");
-    }
-    return order;
-}
-
 static bool has_features(const json_t *list, const json_t *of)
 {
     for (size_t i = 0; i < json_array_size(of); i++) {

@@ -23,6 +23,7 @@ static size_t subject_rank(const struct ocv_edit *edit, const struct ocv_edit_en
     return SIZE_MAX;
 }
 
+/* Of the formats of one build the plain one comes first, then those with more and more features. */
 static int compare_rank(const struct ocv_edit *edit, const struct ocv_edit_entry *a,
                         const struct ocv_edit_entry *b)
 {
@@ -41,7 +42,15 @@ static int compare_rank(const struct ocv_edit *edit, const struct ocv_edit_entry
         order = strcmp(b->os_version, a->os_version);
     if (order == 0)
         order = strcmp(a->label ? a->label : "", b->label ? b->label : "");
-    return order ? order : ocv_edit_compare_features(a, b);
+    size_t n = json_array_size(a->os_features), m = json_array_size(b->os_features);
+    if (order == 0)
+        order = (n > m) - (n < m);
+    for (size_t i = 0; order == 0 && i < n; i++) {
+        const char *x = json_string_value(json_array_get(a->os_features, i));
+        const char *y = json_string_value(json_array_get(b->os_features, i));
+        order = strcmp(x ? x : "", y ? y : "");
+    }
+    return order;
 }
 
 /* Give the entry the platform.variant that its class asks for. */

@@ -108,15 +108,6 @@ static size_t find_distinguishing(const struct constraint_build *m, const uint64
     return found;
 }
 
-static bool covers_wrong(const struct constraint_build *m, const uint64_t *runs,
-                         const uint64_t *covers)
-{
-    for (size_t w = 0; w < m->words; w++)
-        if (covers[w] & ~runs[w])
-            return true;
-    return false;
-}
-
 /* Features that only kinds of nodes have which run the entry. Returns their number, SIZE_MAX if
  * there are none. */
 static size_t separate_kinds(const struct constraint_build *m, const struct ocv_entry *entry,
@@ -124,16 +115,19 @@ static size_t separate_kinds(const struct constraint_build *m, const struct ocv_
                              uint64_t *covers)
 {
     const uint64_t *runs = m->runs[entry->position];
-    find_covered(m, features, n, covers);
-    while (n == 0 || covers_wrong(m, runs, covers)) {
-        size_t found = find_distinguishing(m, runs, covers, kind, !covers_wrong(m, runs, covers));
+    for (;;) {
+        bool wrong = false; /* they cover kinds that do not run it */
+        memset(covers, 0, m->words * sizeof(*covers));
+        find_covered(m, features, n, covers);
+        for (size_t w = 0; w < m->words; w++)
+            wrong = wrong || (covers[w] & ~runs[w]);
+        if (n > 0 && !wrong)
+            return n;
+        size_t found = find_distinguishing(m, runs, covers, kind, !wrong);
         if (found == SIZE_MAX || n == COMBINATION_MAX)
             return SIZE_MAX;
         features[n++] = kind->features[found];
-        memset(covers, 0, m->words * sizeof(*covers));
-        find_covered(m, features, n, covers);
     }
-    return n;
 }
 
 /* An alternative of the same values that the kind has. */

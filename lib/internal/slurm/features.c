@@ -16,23 +16,19 @@ int ocv_slurm_short(const char *feature, char out[OCV_SLURM_SHORT_MAX], struct o
     return OCV_OK;
 }
 
-static bool has_value(const struct ocv_feature *feature, const char *value)
-{
-    for (size_t i = 0; feature && i < feature->n_values; i++)
-        if (!strcmp(feature->values[i], value))
-            return true;
-    return false;
-}
-
 /* Of a device that counts: where it has no list of its own, the namespace's holds. */
 static bool all_devices_have(const struct ocv_namespace *ns, const struct ocv_feature *common,
                              const char *feature, const char *value)
 {
     for (size_t i = 0; i < ns->n_devices; i++) {
         const struct ocv_device *device = &ns->devices[i];
-        const struct ocv_feature *own =
+        const struct ocv_feature *f =
             ocv_feature_find(device->features, device->n_features, feature);
-        if (!device->secondary && !has_value(own ? own : common, value))
+        bool has = device->secondary;
+        f = f ? f : common;
+        for (size_t k = 0; f && k < f->n_values && !has; k++)
+            has = !strcmp(f->values[k], value);
+        if (!has)
             return false;
     }
     return true;

@@ -48,19 +48,6 @@ const struct ocv_profile *ocv_slurm_nodes_profile(const struct ocv_slurm_nodes *
     return ocv_fleet_class_profile(nodes->fleet, i);
 }
 
-/* "ns::feature::value" into its parts, which become strings of their own. */
-static bool split_feature(char *text, struct ocv_property *out)
-{
-    char *feature = strstr(text, "::"), *value = feature ? strstr(feature + 2, "::") : NULL;
-    if (!value)
-        return false;
-    *feature = *value = '\0';
-    *out = (struct ocv_property){text, feature + 2, value + 2};
-    return ocv_property_name_valid(out->ns, strlen(out->ns)) &&
-           ocv_property_name_valid(out->feature, strlen(out->feature)) &&
-           ocv_property_value_valid(out->value, strlen(out->value));
-}
-
 static int intern_feature(struct node_reader *r, const char *text, size_t len, uint32_t *id)
 {
     struct ocv_slurm_nodes *nodes = r->nodes;
@@ -91,12 +78,18 @@ static json_t *get_member(json_t *object, const char *key, json_t *(*make)(void)
 /* `tree`: namespace -> feature -> values. Duplicate values count once. */
 static int add_property(struct node_reader *r, json_t *tree, const char *text, size_t len)
 {
-    char parts[FEATURE_MAX + 1];
-    struct ocv_property p;
+    char parts[FEATURE_MAX + 1]; /* "ns::feature::value" */
     uint32_t id = 0;
     memcpy(parts, text, len);
     parts[len] = '\0';
-    if (!split_feature(parts, &p))
+    char *feature = strstr(parts, "::"), *value = feature ? strstr(feature + 2, "::") : NULL;
+    if (!value)
+        return OCV_OK;
+    *feature = *value = '\0';
+    const struct ocv_property p = {parts, feature + 2, value + 2};
+    if (!ocv_property_name_valid(p.ns, strlen(p.ns)) ||
+        !ocv_property_name_valid(p.feature, strlen(p.feature)) ||
+        !ocv_property_value_valid(p.value, strlen(p.value)))
         return OCV_OK;
     if (r->n_ids == OCV_SLURM_FEATURES_MAX)
         return ocv_error_set(r->err, OCV_ERR_DATA, "line %zu: more than %u features", r->line,
