@@ -147,16 +147,3 @@ int ocv_claim_split(struct ocv_claim_work *work, const struct ocv_decision *deci
     } while (k < n_parts);
     return OCV_OK;
 }
-
-static int compare_choices(const void *a, const void *b)
-{
-    const struct ocv_claim_choice *x = a, *y = b;
-    int order = ocv_key_compare(x->key, x->n_key, y->key, y->n_key);
-    return order ? order : strcmp(x->entry->label, y->entry->label);
-}
-
-void ocv_claim_sort(struct ocv_claim_choices *choices)
-{
-    if (choices->n)
-        qsort(choices->list, choices->n, sizeof(*choices->list), compare_choices);
-}

@@ -135,28 +135,6 @@ static const char *missing_label(const struct ocv_claim_work *work, const struct
     return some ? NULL : missing;
 }
 
-/* The pods ask nodes for the level that every alternative needs. Where one needs more, its devices
- * can be on a node that takes a later one. */
-static int note_levels(struct ocv_claim_work *work, const struct view *view,
-                       const struct label_set *sets, size_t n_sets, unsigned common,
-                       struct ocv_error *err)
-{
-    for (size_t i = 0; i < n_sets; i++) {
-        unsigned lowest = UINT_MAX;
-        for (size_t k = 0; k < sets[i].n; k++) {
-            const struct ocv_entry *entry = find_label(view, sets[i].list[k]);
-            unsigned needs = entry ? ocv_claim_level(work, entry) : UINT_MAX;
-            lowest = needs < lowest ? needs : lowest;
-        }
-        if (lowest > common && lowest > 1 && lowest != UINT_MAX)
-            OCV_TRY(ocv_claim_warn(work, err,
-                                   "%s needs x86-64-v%u, which not all nodes of the pods have: "
-                                   "there they take another build",
-                                   sets[i].list[0], lowest));
-    }
-    return OCV_OK;
-}
-
 /* The architectures that have all of the sets, or those with a build that needs no device. */
 static int find_places(struct ocv_claim_work *work, const struct view_list *views,
                        const struct label_set *sets, size_t n_sets, struct ocv_claim_places *to,
@@ -197,9 +175,31 @@ static int find_places(struct ocv_claim_work *work, const struct view_list *view
         if (!list || !copy || (level > 1 && !label))
             return ocv_error_nomem(err);
         list[to->n++] = (struct ocv_claim_place){copy, label};
-        OCV_TRY(note_levels(work, view, sets, n_sets, level, err));
+        /* The pods ask nodes for the level that every alternative needs. Where one needs more, its
+         * devices can be on a node that takes a later one. */
+        for (size_t s = 0; s < n_sets; s++) {
+            unsigned lowest = UINT_MAX;
+            for (size_t k = 0; k < sets[s].n; k++) {
+                entry = find_label(view, sets[s].list[k]);
+                unsigned needs = entry ? ocv_claim_level(work, entry) : UINT_MAX;
+                lowest = needs < lowest ? needs : lowest;
+            }
+            if (lowest > level && lowest > 1 && lowest != UINT_MAX)
+                OCV_TRY(ocv_claim_warn(work, err,
+                                       "%s needs x86-64-v%u, which not all nodes of the pods "
+                                       "have: there they take another build",
+                                       sets[s].list[0], lowest));
+        }
     }
     return OCV_OK;
+}
+
+/* In the order in which hosts choose. */
+static int compare_choices(const void *a, const void *b)
+{
+    const struct ocv_claim_choice *x = a, *y = b;
+    int order = ocv_key_compare(x->key, x->n_key, y->key, y->n_key);
+    return order ? order : strcmp(x->entry->label, y->entry->label);
 }
 
 static int make_alternatives(struct ocv_claim_work *work, const struct view_list *views,
@@ -220,7 +220,8 @@ static int make_alternatives(struct ocv_claim_work *work, const struct view_list
         if (driver && driver->name)
             OCV_TRY(ocv_claim_split(work, decision, entry, driver, &choices, err));
     }
-    ocv_claim_sort(&choices);
+    if (choices.n)
+        qsort(choices.list, choices.n, sizeof(*choices.list), compare_choices);
     struct ocv_claim_groups groups = {0};
     OCV_TRY(ocv_claim_group(work, &choices, &groups, err));
     OCV_TRY(ocv_claim_name(work, &groups, err));

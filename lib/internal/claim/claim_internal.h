@@ -61,8 +61,6 @@ struct ocv_claim_choices {
 int ocv_claim_split(struct ocv_claim_work *work, const struct ocv_decision *decision,
                     const struct ocv_entry *entry, const struct ocv_device_driver *driver,
                     struct ocv_claim_choices *choices, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Into the order in which hosts choose. */
-void ocv_claim_sort(struct ocv_claim_choices *choices);
 
 /** One value of each of these features: a product of alternatives. */
 struct ocv_claim_term {

@@ -47,9 +47,14 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     return 0;
 }
 
-/* All requests share what is held of them beyond what each may have. */
-static bool take_room(struct grpc_call *call, size_t len)
+static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, const uint8_t *bytes,
+                   size_t len, void *data)
 {
+    struct grpc_call *call = nghttp2_session_get_stream_user_data(session, stream);
+    (void)flags, (void)data;
+    if (!call || call->bad)
+        return 0;
+    /* All requests share what is held of them beyond what each may have. */
     struct grpc_server *s = call->server;
     size_t all = call->body.len + len;
     size_t counted = all > GRPC_REQUEST_FREE ? all - GRPC_REQUEST_FREE : 0;
@@ -60,24 +65,15 @@ static bool take_room(struct grpc_call *call, size_t len)
         call->counted = counted;
     }
     pthread_mutex_unlock(&s->lock);
-    return room;
-}
-
-static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, const uint8_t *bytes,
-                   size_t len, void *data)
-{
-    struct grpc_call *call = nghttp2_session_get_stream_user_data(session, stream);
-    (void)flags, (void)data;
-    if (call && !call->bad &&
-        (!take_room(call, len) || ocv_buffer_append(&call->body, bytes, len, NULL) < 0)) {
-        call->bad = true;
-        call->bad_code = GRPC_RESOURCE_EXHAUSTED;
-        ocv_buffer_free(&call->body);
-        pthread_mutex_lock(&call->server->lock);
-        call->server->requests -= call->counted;
-        call->counted = 0;
-        pthread_mutex_unlock(&call->server->lock);
-    }
+    if (room && ocv_buffer_append(&call->body, bytes, len, NULL) == OCV_OK)
+        return 0;
+    call->bad = true;
+    call->bad_code = GRPC_RESOURCE_EXHAUSTED;
+    ocv_buffer_free(&call->body);
+    pthread_mutex_lock(&s->lock);
+    s->requests -= call->counted;
+    call->counted = 0;
+    pthread_mutex_unlock(&s->lock);
     return 0;
 }
 

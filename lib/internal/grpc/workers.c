@@ -30,25 +30,20 @@ static struct grpc_call *pop_call(struct grpc_server *s)
     return call;
 }
 
-/* The call that this thread leaves the loop for, or NULL. With the lock held. */
-static struct grpc_call *take_call(struct grpc_server *s)
-{
-    while (s->n_in_loop <= s->n_queue && s->n_threads < s->max_threads && add_worker(s))
-        ;
-    if (!s->queue || s->n_in_loop < 2)
-        return NULL;
-    s->n_in_loop--;
-    s->n_running++;
-    return pop_call(s);
-}
-
 /* A thread's life. */
 static void *run_worker(void *data)
 {
     struct grpc_server *s = data;
     pthread_mutex_lock(&s->lock);
     while (!s->over) {
-        struct grpc_call *call = take_call(s);
+        while (s->n_in_loop <= s->n_queue && s->n_threads < s->max_threads && add_worker(s))
+            ;
+        struct grpc_call *call = NULL; /* that this thread leaves the loop for */
+        if (s->queue && s->n_in_loop > 1) {
+            s->n_in_loop--;
+            s->n_running++;
+            call = pop_call(s);
+        }
         bool more = s->queue && s->n_in_loop > 1;
         pthread_mutex_unlock(&s->lock);
         if (more) /* for another thread, which does the same */

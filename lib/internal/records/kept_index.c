@@ -124,25 +124,13 @@ struct index_search {
     void *data;
 };
 
-/* Is it about the digest, under its own name, and for whom it is asked? OCV_ERR_NOT_FOUND: no. */
-static int is_meant(const struct index_search *s, const struct ocv_record_index *found,
-                    const char *name)
-{
-    char own[OCV_RECORD_NAME_MAX];
-    OCV_TRY(ocv_record_name(found->digest, found->repository, own, NULL));
-    bool itself = strcmp(found->digest, s->digest) == 0;
-    return strcmp(own, name) == 0 && (itself || ocv_index_find_digest(found->index, s->digest)) &&
-                   (itself || !s->repository || strcmp(found->repository, s->repository) == 0)
-               ? OCV_OK
-               : OCV_ERR_NOT_FOUND;
-}
-
 /* A file that cannot be read, or is not ours, is skipped; without memory nothing can be said.
  */
 static int search_file(int fd, const char *dir, const char *name, const struct index_search *s,
                        struct ocv_buffer *text, bool *meant)
 {
     struct ocv_record_index found = {0};
+    char own[OCV_RECORD_NAME_MAX];
     text->len = 0;
     int status = ocv_file_read_at(fd, dir, name, text, NULL);
     if (status == OCV_OK &&
@@ -151,8 +139,12 @@ static int search_file(int fd, const char *dir, const char *name, const struct i
     if (status == OCV_OK)
         status = ocv_record_index_parse(text->data, text->len, &found, NULL);
     if (status == OCV_OK)
-        status = is_meant(s, &found, name);
-    *meant = status == OCV_OK;
+        status = ocv_record_name(found.digest, found.repository, own, NULL);
+    /* is it about the digest, under its own name, and for whom it is asked? */
+    bool itself = strcmp(found.digest, s->digest) == 0;
+    *meant = status == OCV_OK && strcmp(own, name) == 0 &&
+             (itself || ocv_index_find_digest(found.index, s->digest)) &&
+             (itself || !s->repository || strcmp(found.repository, s->repository) == 0);
     if (*meant)
         status = s->visit(s->data, &found);
     else if (status != OCV_ERR_NOMEM)

@@ -50,12 +50,18 @@ int ocv_record_name(const char *digest, const char *repository, char out[OCV_REC
     return OCV_OK;
 }
 
-static int format_record(const struct ocv_record *record, struct ocv_buffer *out,
-                         struct ocv_error *err)
+int ocv_record_write(const char *dir, const struct ocv_record *record, struct ocv_error *err)
 {
-    char when[32];
+    char name[OCV_RECORD_NAME_MAX], when[32];
     struct tm tm;
     time_t now = time(NULL);
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_RECORD_MAX);
+    ocv_as_owner bool other = false;
+    ocv_auto_fd int fd = -1;
+    OCV_TRY(ocv_record_name(record->child, record->repository, name, err));
+    if (record->index && !ocv_digest_wellformed(record->index))
+        return ocv_error_set(err, OCV_ERR_DATA, "malformed index digest '%.150s'", record->index);
     if (!gmtime_r(&now, &tm) || !strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm))
         return ocv_error_set(err, OCV_ERR_INVALID, "the clock is out of range");
     ocv_auto_json *json =
@@ -69,21 +75,8 @@ static int format_record(const struct ocv_record *record, struct ocv_buffer *out
     if (!ok)
         return ocv_error_set(err, OCV_ERR_INVALID, "cannot record %s: not UTF-8 or out of memory",
                              record->child);
-    OCV_TRY(ocv_json_append(json, JSON_INDENT(2), out, err));
-    return ocv_buffer_append(out, "\n", 1, err);
-}
-
-int ocv_record_write(const char *dir, const struct ocv_record *record, struct ocv_error *err)
-{
-    char name[OCV_RECORD_NAME_MAX];
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, OCV_RECORD_MAX);
-    ocv_as_owner bool other = false;
-    ocv_auto_fd int fd = -1;
-    OCV_TRY(ocv_record_name(record->child, record->repository, name, err));
-    if (record->index && !ocv_digest_wellformed(record->index))
-        return ocv_error_set(err, OCV_ERR_DATA, "malformed index digest '%.150s'", record->index);
-    OCV_TRY(format_record(record, &text, err));
+    OCV_TRY(ocv_json_append(json, JSON_INDENT(2), &text, err));
+    OCV_TRY(ocv_buffer_append(&text, "\n", 1, err));
     OCV_TRY(ocv_record_open(dir, NULL, &fd, &other, err));
     ocv_file_sweep(fd);
     ocv_directory_keep_newest(fd, OCV_RECORDS_MAX - 1, 0);
