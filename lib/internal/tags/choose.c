@@ -204,26 +204,6 @@ static int make_index(struct ocv_tag_choice *choice, enum ocv_tag_unread unread,
     return OCV_OK;
 }
 
-/* The tag that was asked for exists, and not even its configuration says what it needs: as in a
- * repository without rules, it is what was asked for. */
-static int is_silent(struct ocv_tag_choice *choice, const struct ocv_reference *reference,
-                     const struct ocv_tag_source *source, bool *out, struct ocv_error *err)
-{
-    for (size_t i = 0; i < choice->n; i++) {
-        struct ocv_tag_fixed *f = &choice->fixed[i];
-        char digest[OCV_DIGEST_MAX];
-        const struct ocv_tag *tag = f->candidate.tag;
-        if (!tag || !tag->open || strcmp(ocv_tag_text(tag), reference->tag) != 0)
-            continue;
-        OCV_TRY(ocv_tag_first_image(f, digest, err));
-        if (*digest)
-            OCV_TRY(ocv_tag_read_config(source, f, digest, err));
-        *out = f->n_answered > 0 && f->answered[0].tag->refused;
-        return OCV_OK;
-    }
-    return OCV_OK;
-}
-
 int ocv_tag_choice_new(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
                        const struct ocv_tag_source *source, struct ocv_tag_choice **out,
                        struct ocv_error *err)
@@ -254,7 +234,20 @@ int ocv_tag_choice_new(const struct ocv_tag_rules *rules, const struct ocv_refer
     if (ocv_tag_plan_sets(choice->plan) == 0)
         return OCV_OK;
     OCV_TRY(fix_digests(choice, reference, source, err));
-    OCV_TRY(is_silent(choice, reference, source, &silent, err));
+    /* If the tag that was asked for exists, and not even its configuration says what it needs, it
+     * is what was asked for, as in a repository without rules. */
+    for (size_t i = 0; i < choice->n; i++) {
+        struct ocv_tag_fixed *f = &choice->fixed[i];
+        const struct ocv_tag *own = f->candidate.tag;
+        char digest[OCV_DIGEST_MAX];
+        if (!own || !own->open || strcmp(ocv_tag_text(own), reference->tag) != 0)
+            continue;
+        OCV_TRY(ocv_tag_first_image(f, digest, err));
+        if (*digest)
+            OCV_TRY(ocv_tag_read_config(source, f, digest, err));
+        silent = f->n_answered > 0 && f->answered[0].tag->refused;
+        break;
+    }
     if (!choice->n || silent)
         return OCV_OK;
     OCV_TRY(make_index(choice, OCV_TAG_UNREAD_NEVER, NULL, err));

@@ -139,6 +139,7 @@ int ocv_tag_family_read(const struct ocv_tag_rules *rules, const char *source,
                         const struct ocv_yaml *tree, struct ocv_tag_family *out,
                         struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_tag_family_free(struct ocv_tag_family *family);
+OCV_DEFINE_CLEANUP(ocv_tag_family)
 
 /** Read a regular file of at most out->max bytes; never waits for a FIFO. */
 int ocv_tag_file_read(const char *path, struct ocv_buffer *out,

@@ -15,23 +15,6 @@ static int set_member(json_t *object, const char *key, json_t *value, struct ocv
     return json_object_set_new(object, key, value) < 0 ? ocv_error_nomem(err) : OCV_OK;
 }
 
-/* A label stands once on a platform: of two tags that need nothing the first is taken, and of an
- * image's variants of one architecture the first, which runs on all of them. */
-static bool is_there(const json_t *manifests, const char *label,
-                     const struct ocv_platform *platform)
-{
-    for (size_t i = 0; platform && i < json_array_size(manifests); i++) {
-        const json_t *one = json_array_get(manifests, i), *there = json_object_get(one, "platform");
-        const char *os = ocv_json_text(there, "os");
-        const char *arch = ocv_json_text(there, "architecture");
-        const char *name = ocv_json_text(json_object_get(one, "annotations"), OCV_ANNOTATION_LABEL);
-        if (os && arch && name && strcmp(name, label) == 0 && strcmp(os, platform->os) == 0 &&
-            strcmp(arch, platform->architecture) == 0)
-            return true;
-    }
-    return false;
-}
-
 struct plan_build {
     json_t *manifests;
     const struct ocv_tag_order *order;
@@ -46,8 +29,18 @@ static int put_entry(struct plan_build *m, const struct ocv_tag_candidate *c, co
 {
     ocv_auto_buffer properties;
     ocv_buffer_init(&properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    if (is_there(m->manifests, label, platform))
-        return OCV_OK;
+    /* A label stands once on a platform: of two tags that need nothing the first is taken, and of
+     * an image's variants of one architecture the first, which runs on all of them. */
+    for (size_t i = 0; platform && i < json_array_size(m->manifests); i++) {
+        const json_t *one = json_array_get(m->manifests, i);
+        const json_t *there = json_object_get(one, "platform");
+        const char *os = ocv_json_text(there, "os");
+        const char *arch = ocv_json_text(there, "architecture");
+        const char *name = ocv_json_text(json_object_get(one, "annotations"), OCV_ANNOTATION_LABEL);
+        if (os && arch && name && strcmp(name, label) == 0 && strcmp(os, platform->os) == 0 &&
+            strcmp(arch, platform->architecture) == 0)
+            return OCV_OK;
+    }
     OCV_TRY(ocv_properties_format(set, &properties, m->err));
     json_t *entry =
         json_pack("{s:s, s:s, s:I, s:{s:s, s:s, s:s}}", "mediaType", d->media_type, "digest",

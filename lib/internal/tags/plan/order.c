@@ -78,10 +78,20 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* What an index without the annotation would have: accelerators by name, then processors. */
-static int append_used(const struct ocv_tag_order *order, struct ocv_buffer *out,
-                       struct ocv_error *err)
+int ocv_tag_order_namespaces(const struct ocv_tag_order *order, struct ocv_buffer *out,
+                             struct ocv_error *err)
 {
+    const struct ocv_tag_family *family = order->n_tags ? order->tags[0]->family : NULL;
+    const char *const *own = family ? family->namespaces : NULL;
+    size_t n = family ? family->n_namespaces : 0;
+    for (size_t i = 0; i < n; i++)
+        OCV_TRY(append_name(out, own[i], err));
+    if (order->n < 2 || is_named(own, n, OCV_TAG_ORDER_NAMESPACE))
+        return OCV_OK;
+    if (n > 0)
+        return append_name(out, OCV_TAG_ORDER_NAMESPACE, err);
+
+    /* What an index without the annotation would have: accelerators by name, then processors. */
     size_t all = 0, used = 0;
     for (size_t i = 0; i < order->n_tags; i++)
         all += ocv_properties_count(order->tags[i]->said);
@@ -99,24 +109,7 @@ static int append_used(const struct ocv_tag_order *order, struct ocv_buffer *out
         for (size_t i = 0; i < used; i++)
             if (ocv_vocabulary_turn(names[i]) == turn)
                 OCV_TRY(append_name(out, names[i], err));
-    return OCV_OK;
-}
-
-int ocv_tag_order_namespaces(const struct ocv_tag_order *order, struct ocv_buffer *out,
-                             struct ocv_error *err)
-{
-    const struct ocv_tag_family *family = order->n_tags ? order->tags[0]->family : NULL;
-    const char *const *own = family ? family->namespaces : NULL;
-    size_t n = family ? family->n_namespaces : 0;
-    for (size_t i = 0; i < n; i++)
-        OCV_TRY(append_name(out, own[i], err));
-    if (order->n < 2)
-        return OCV_OK;
-    if (n == 0)
-        OCV_TRY(append_used(order, out, err));
-    return is_named(own, n, OCV_TAG_ORDER_NAMESPACE)
-               ? OCV_OK
-               : append_name(out, OCV_TAG_ORDER_NAMESPACE, err);
+    return append_name(out, OCV_TAG_ORDER_NAMESPACE, err);
 }
 
 static int order_set(const struct ocv_tag_set *set, struct ocv_tag_order *order,

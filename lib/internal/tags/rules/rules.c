@@ -70,36 +70,8 @@ static int add_notations(struct ocv_tag_rules *rules, const char *source, struct
     return OCV_OK;
 }
 
-/* Takes the tree over. */
-static int add_family(struct ocv_tag_rules *rules, const char *source, struct ocv_yaml **tree,
-                      struct ocv_error *err)
-{
-    struct ocv_tag_family *family = calloc(1, sizeof(*family));
-    if (!family || !ocv_array_grow(&rules->families, rules->n)) {
-        free(family);
-        return ocv_error_nomem(err);
-    }
-    family->tree = *tree;
-    *tree = NULL;
-    int status = ocv_tag_family_read(rules, source, family->tree, family, err);
-    if (status < 0) {
-        ocv_tag_family_free(family);
-        return status;
-    }
-    struct ocv_tag_family **list = rules->families;
-    for (size_t i = 0; i < rules->n; i++)
-        if (strcmp(list[i]->name, family->name) == 0) { /* replaced, and asked first */
-            ocv_tag_family_free(list[i]);
-            memmove(&list[i], &list[i + 1], (rules->n - i - 1) * sizeof(*list));
-            rules->n--;
-            break;
-        }
-    list[rules->n++] = family;
-    return OCV_OK;
-}
-
 /* Files for other repositories are checked only as far as that shows: there are many, and the
- * notations in them are checked where they are used. */
+ * notations in them are checked where they are used. A family takes the tree over. */
 static int add_tree(struct ocv_tag_rules *rules, const char *source, struct ocv_yaml **tree,
                     const char *repository, struct ocv_error *err)
 {
@@ -112,14 +84,13 @@ static int add_tree(struct ocv_tag_rules *rules, const char *source, struct ocv_
     if (strcmp(schema, OCV_TAG_RULES_SCHEMA) != 0)
         return ocv_yaml_fail(&r, ocv_yaml_get(*tree, "schema"),
                              "invalid value '%.80s' for schema: %s", schema, OCV_TAG_RULES_SCHEMA);
-    bool family = ocv_yaml_get(*tree, "family") || ocv_yaml_get(*tree, "parts");
+    bool named = ocv_yaml_get(*tree, "family") || ocv_yaml_get(*tree, "parts");
     /* May the file's family know the repository? Only these patterns are compiled before that is
      * known: compiling is most of what a rule file costs. In doubt it may, and what is wrong with
      * it is reported when the family is read. */
     const struct ocv_yaml *list = ocv_yaml_get(*tree, "repositories");
-    bool wanted = !repository || (family && !list);
-    for (const struct ocv_yaml *m = family && list ? list->first : NULL; m && !wanted;
-         m = m->next) {
+    bool wanted = !repository || (named && !list);
+    for (const struct ocv_yaml *m = named && list ? list->first : NULL; m && !wanted; m = m->next) {
         const char *pattern = ocv_yaml_text(m, "match");
         wanted = m->type == OCV_YAML_SCALAR ? ocv_tag_glob(m->text, repository)
                                             : !pattern || ocv_tag_pattern_may(pattern, repository);
@@ -127,11 +98,28 @@ static int add_tree(struct ocv_tag_rules *rules, const char *source, struct ocv_
     if (wanted)
         OCV_TRY(ocv_yaml_check(&r, &ocv_tag_rules_rule, *tree));
     OCV_TRY(add_notations(rules, source, *tree, err));
-    if (!family && !ocv_yaml_get(*tree, "notations"))
+    if (!named && !ocv_yaml_get(*tree, "notations"))
         return ocv_yaml_fail(&r, *tree, "neither a family nor notations");
-    if (family && !ocv_yaml_text(*tree, "family"))
+    if (named && !ocv_yaml_text(*tree, "family"))
         return ocv_yaml_fail(&r, *tree, "'family' must be a name");
-    return family && wanted ? add_family(rules, source, tree, err) : OCV_OK;
+    if (!named || !wanted)
+        return OCV_OK;
+
+    ocv_auto(ocv_tag_family) family = calloc(1, sizeof(*family));
+    if (!family || !ocv_array_grow(&rules->families, rules->n))
+        return ocv_error_nomem(err);
+    family->tree = ocv_steal(tree);
+    OCV_TRY(ocv_tag_family_read(rules, source, family->tree, family, err));
+    struct ocv_tag_family **all = rules->families;
+    for (size_t i = 0; i < rules->n; i++)
+        if (strcmp(all[i]->name, family->name) == 0) { /* replaced, and asked first */
+            ocv_tag_family_free(all[i]);
+            memmove(&all[i], &all[i + 1], (rules->n - i - 1) * sizeof(*all));
+            rules->n--;
+            break;
+        }
+    all[rules->n++] = ocv_steal(&family);
+    return OCV_OK;
 }
 
 int ocv_tag_rules_add(struct ocv_tag_rules *rules, const char *source, const char *text, size_t len,
