@@ -12,24 +12,10 @@ static bool is_default(const struct ocv_edit_source_image *image)
     return !image->label || !strcmp(image->label, "null");
 }
 
-/* Builds with the same label get different architectures; otherwise the label would be a duplicate.
- */
-static const char *architecture_of(const struct ocv_edit_source *source, size_t i)
-{
-    static const char *const names[] = {"amd64", "arm64", "ppc64le", "riscv64", "s390x", "loong64"};
-    struct ocv_edit_source_image image = ocv_edit_source_image(source, i);
-    size_t before = 0;
-    for (size_t k = 0; k < i; k++) {
-        struct ocv_edit_source_image other = ocv_edit_source_image(source, k);
-        before += is_default(&image) ? is_default(&other)
-                                     : other.label && !strcmp(other.label, image.label);
-    }
-    return names[before % (sizeof(names) / sizeof(*names))];
-}
-
 static int put_entry(json_t *manifests, const struct ocv_edit_source *source, size_t i,
                      struct ocv_error *err)
 {
+    static const char *const names[] = {"amd64", "arm64", "ppc64le", "riscv64", "s390x", "loong64"};
     char digest[OCV_DIGEST_MAX];
     struct ocv_edit_source_image image = ocv_edit_source_image(source, i);
     ocv_auto(ocv_platform) platform = NULL;
@@ -45,10 +31,19 @@ static int put_entry(json_t *manifests, const struct ocv_edit_source *source, si
     if (image.properties)
         OCV_TRY(ocv_properties_format(image.properties, &properties, err));
     bool given = image.platform && ocv_platform_parse(image.platform, &platform, NULL) == OCV_OK;
+    /* Builds with the same label get different architectures; otherwise the label would be a
+     * duplicate. */
+    size_t before = 0;
+    for (size_t k = 0; k < i; k++) {
+        struct ocv_edit_source_image other = ocv_edit_source_image(source, k);
+        before += is_default(&image) ? is_default(&other)
+                                     : other.label && !strcmp(other.label, image.label);
+    }
+    const char *architecture = names[before % (sizeof(names) / sizeof(*names))];
     json_t *entry =
         json_pack("{s:s, s:s, s:i, s:{s:s, s:s}}", "mediaType", OCV_MEDIA_TYPE_MANIFEST, "digest",
                   digest, "size", 1, "platform", "os", given ? platform->os : "linux",
-                  "architecture", given ? platform->architecture : architecture_of(source, i));
+                  "architecture", given ? platform->architecture : architecture);
     bool failed = !entry;
     if (entry && !is_default(&image))
         failed = json_object_set_new(entry, "annotations",

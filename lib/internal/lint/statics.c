@@ -36,28 +36,6 @@ static bool is_text(const char *part, size_t len, const char *text)
     return strlen(text) == len && !memcmp(part, text, len);
 }
 
-/* Features and values count from their first place; a malformed list has none, as readers have it.
- */
-static void find_place(const char *list, struct ocv_property p, struct ocv_lint_static *out)
-{
-    const char *parts[2];
-    size_t lens[2];
-    for (int place = 0; list; place++) {
-        size_t n = strcspn(list, ",");
-        if (place == (int)ITEMS_MAX || !split_item(list, n, parts, lens)) {
-            out->value = out->feature = -1;
-            out->malformed = true;
-            return;
-        }
-        if (is_text(parts[0], lens[0], p.feature)) {
-            out->feature = out->feature < 0 ? place : out->feature;
-            if (out->value < 0 && is_text(parts[1], lens[1], p.value))
-                out->value = place;
-        }
-        list = list[n] ? list + n + 1 : NULL;
-    }
-}
-
 int ocv_lint_read_statics(struct ocv_lint *lint)
 {
     size_t n = ocv_index_property_count(lint->index);
@@ -75,9 +53,23 @@ int ocv_lint_read_statics(struct ocv_lint *lint)
             list = own ? ocv_lint_index_annotation(lint, key) : NULL;
         }
         last = p.ns;
-        lint->statics[i] = (struct ocv_lint_static){.is_static = list, .value = -1, .feature = -1};
-        if (list && strlen(list) <= LIST_MAX)
-            find_place(list, p, &lint->statics[i]);
+        struct ocv_lint_static *out = &lint->statics[i];
+        *out = (struct ocv_lint_static){.is_static = list, .value = -1, .feature = -1};
+        /* Features and values count from their first place; a malformed list has none, as readers
+         * have it. */
+        const char *at = list && strlen(list) <= LIST_MAX ? list : NULL, *parts[2];
+        for (int place = 0; at && !out->malformed; place++) {
+            size_t len = strcspn(at, ","), lens[2];
+            out->malformed = place == (int)ITEMS_MAX || !split_item(at, len, parts, lens);
+            if (!out->malformed && is_text(parts[0], lens[0], p.feature)) {
+                out->feature = out->feature < 0 ? place : out->feature;
+                if (out->value < 0 && is_text(parts[1], lens[1], p.value))
+                    out->value = place;
+            }
+            at = at[len] ? at + len + 1 : NULL;
+        }
+        if (out->malformed)
+            out->value = out->feature = -1;
     }
     return OCV_OK;
 }

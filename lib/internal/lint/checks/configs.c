@@ -9,46 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void check_platform(struct ocv_lint *lint, size_t i, const json_t *config)
-{
-    const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
-    const struct ocv_platform *platform = &entry->platform;
-    const char *architecture = ocv_json_text(config, "architecture");
-    const struct {
-        const char *what, *entry, *image;
-    } parts[] = {{"os", platform->os, ocv_json_text(config, "os")},
-                 {"architecture", platform->architecture, architecture}};
-    for (size_t k = 0; k < OCV_LINT_COUNT(parts); k++) {
-        char member[64];
-        if (!parts[k].entry || !parts[k].image)
-            continue;
-        /* Another rule reports other names of the same architecture. */
-        const char *x = ocv_lint_architecture(parts[k].entry);
-        const char *y = ocv_lint_architecture(parts[k].image);
-        if (!strcmp(x ? x : parts[k].entry, y ? y : parts[k].image))
-            continue;
-        snprintf(member, sizeof(member), "/platform/%s", parts[k].what);
-        ocv_lint_entry_at(lint, OCV_LINT_CONFIG_PLATFORM_DISAGREES, i, member,
-                          "the entry says %s %s, the image %s", parts[k].what, parts[k].entry,
-                          parts[k].image);
-        ocv_lint_hint(lint, "list the right image, or build it for %s", parts[k].entry);
-    }
-    /* The image says that it was built for a processor level; of such properties there must be one
-     * at least as demanding. */
-    char feature[128];
-    const char *variant = ocv_json_text(config, "variant");
-    const char *level = ocv_lint_level(architecture, variant, feature);
-    if (!level || (platform->variant && !strcmp(platform->variant, variant)))
-        return;
-    const char *found = ocv_lint_lowest(lint, entry, feature);
-    if (found && ocv_version_compare(found, strrchr(level, ' ') + 1) >= 0)
-        return;
-    ocv_lint_entry_at(lint, OCV_LINT_CONFIG_LEVEL_DISAGREES, i, "",
-                      "the image was built for %s %s, its properties say %s", architecture, variant,
-                      found ? found : "nothing of it");
-    ocv_lint_hint(lint, "add %s", level);
-}
-
 /* The value of "NAME=value" where NAME is, or with `prefix` begins with, `name`; `*at` counts on.
  */
 static const char *next_variable(const json_t *config, const char *name, bool prefix, size_t *at,
@@ -108,9 +68,44 @@ const char *ocv_lint_contradiction(const char *relation, const char *value, cons
     return NULL;
 }
 
-static void check_versions(struct ocv_lint *lint, size_t i, const json_t *config)
+/* What the image says of itself: its platform, its processor level, versions. */
+static void check_own(struct ocv_lint *lint, size_t i, const json_t *config)
 {
     const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+    const struct ocv_platform *platform = &entry->platform;
+    const char *architecture = ocv_json_text(config, "architecture");
+    const struct {
+        const char *what, *entry, *image;
+    } parts[] = {{"os", platform->os, ocv_json_text(config, "os")},
+                 {"architecture", platform->architecture, architecture}};
+    for (size_t k = 0; k < OCV_LINT_COUNT(parts); k++) {
+        char member[64];
+        if (!parts[k].entry || !parts[k].image)
+            continue;
+        /* Another rule reports other names of the same architecture. */
+        const char *x = ocv_lint_architecture(parts[k].entry);
+        const char *y = ocv_lint_architecture(parts[k].image);
+        if (!strcmp(x ? x : parts[k].entry, y ? y : parts[k].image))
+            continue;
+        snprintf(member, sizeof(member), "/platform/%s", parts[k].what);
+        ocv_lint_entry_at(lint, OCV_LINT_CONFIG_PLATFORM_DISAGREES, i, member,
+                          "the entry says %s %s, the image %s", parts[k].what, parts[k].entry,
+                          parts[k].image);
+        ocv_lint_hint(lint, "list the right image, or build it for %s", parts[k].entry);
+    }
+    /* The image says that it was built for a processor level; of such properties there must be one
+     * at least as demanding. */
+    char feature[128];
+    const char *variant = ocv_json_text(config, "variant");
+    const char *level = ocv_lint_level(architecture, variant, feature);
+    const char *found = level ? ocv_lint_lowest(lint, entry, feature) : NULL;
+    if (level && (!platform->variant || strcmp(platform->variant, variant) != 0) &&
+        (!found || ocv_version_compare(found, strrchr(level, ' ') + 1) < 0)) {
+        ocv_lint_entry_at(lint, OCV_LINT_CONFIG_LEVEL_DISAGREES, i, "",
+                          "the image was built for %s %s, its properties say %s", architecture,
+                          variant, found ? found : "nothing of it");
+        ocv_lint_hint(lint, "add %s", level);
+    }
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_versions); k++) {
         const struct lint_fact *fact = &ocv_lint_versions[k];
         const char *version = get_variable(config, fact->a),
@@ -191,8 +186,7 @@ void ocv_lint_check_configs(struct ocv_lint *lint)
         if (!child || !child->config || entry->code == OCV_REJECT_ATTESTATION ||
             entry->code == OCV_REJECT_UNKNOWN_PLATFORM || entry->code == OCV_REJECT_ARTIFACT)
             continue;
-        check_platform(lint, i, child->config);
-        check_versions(lint, i, child->config);
+        check_own(lint, i, child->config);
         const char *off = get_variable(child->config, OCV_REQUIREMENT_OFF), *text;
         char full[128];
         size_t at = 0;

@@ -160,44 +160,34 @@ static void check_lookalikes(struct ocv_lint *lint, struct tag_word_list *words)
         }
 }
 
-/* The notation of a kind that most tags of the family have; the earlier one of two alike. */
-static const struct tag_word *usual_word(const struct tag_word_list *words, size_t start,
-                                         size_t end, const char *kind, size_t *count)
+/* Once for each notation of a family that is not its usual one: that which most tags of the family
+ * have, the earlier one of two alike. */
+static void check_drift(struct ocv_lint *lint, const struct tag_word_list *words, size_t start,
+                        size_t end)
 {
     size_t counts[OCV_LINT_COUNT(ocv_lint_notations)] = {0};
     const struct tag_word *found[OCV_LINT_COUNT(ocv_lint_notations)] = {NULL};
-    size_t best = 0;
     for (size_t i = start; i < end; i++) {
         int k = words->list[i].notation;
-        if (k < 0 || strcmp(ocv_lint_notations[k].a, kind) != 0)
+        if (k < 0)
             continue;
         counts[k] += words->list[i].count;
         found[k] = found[k] ? found[k] : &words->list[i];
     }
-    for (size_t k = 1; k < OCV_LINT_COUNT(counts); k++)
-        best = counts[k] > counts[best] ? k : best;
-    *count = counts[best];
-    return found[best];
-}
-
-/* Once for each notation of a family that is not its usual one. */
-static void check_drift(struct ocv_lint *lint, const struct tag_word_list *words, size_t start,
-                        size_t end)
-{
-    bool said[OCV_LINT_COUNT(ocv_lint_notations)] = {false};
     for (size_t i = start; i < end; i++) {
         const struct tag_word *word = &words->list[i];
-        size_t count;
-        if (word->notation < 0 || said[word->notation])
+        if (word->notation < 0 || found[word->notation] != word)
             continue;
-        const struct lint_fact *notation = &ocv_lint_notations[word->notation];
-        const struct tag_word *most = usual_word(words, start, end, notation->a, &count);
-        said[word->notation] = true;
-        if (!most || most->notation == word->notation)
+        const char *kind = ocv_lint_notations[word->notation].a;
+        size_t best = (size_t)word->notation;
+        for (size_t k = OCV_LINT_COUNT(counts); k-- > 0;)
+            if (!strcmp(ocv_lint_notations[k].a, kind) && counts[k] >= counts[best])
+                best = k;
+        if (best == (size_t)word->notation)
             continue;
         ocv_lint_tag_at(lint, OCV_LINT_TAG_NOTATION_DRIFT, word->first,
-                        "%s is written '%s' here and '%s' in %zu other tag%s", notation->a,
-                        word->text, most->text, count, count == 1 ? "" : "s");
+                        "%s is written '%s' here and '%s' in %zu other tag%s", kind, word->text,
+                        found[best]->text, counts[best], counts[best] == 1 ? "" : "s");
     }
 }
 

@@ -8,28 +8,22 @@
 
 #define TEXT_MAX 512u /* of a property; what is longer is cut */
 
-/* Does the tag name the chip or, of an accelerator that is many chips, its namespace? */
-static bool tag_names(const struct ocv_tag *tag, const struct lint_fact *accelerator)
-{
-    const struct ocv_properties *set = ocv_tag_properties(tag);
-    for (size_t i = 0; i < ocv_properties_count(set); i++) {
-        struct ocv_property p = ocv_properties_get(set, i);
-        char text[TEXT_MAX];
-        snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, p.value);
-        if (accelerator->c ? !strcmp(text, accelerator->c) : !strcmp(p.ns, accelerator->b))
-            return true;
-    }
-    return false;
-}
-
-/* `names`: alternatives, of which one that the tag names is enough. A name that is not known may
- * be. */
+/* `names`: alternatives, of which one that the tag names is enough: the chip or, of an accelerator
+ * that is many chips, its namespace. A name that is not known may be. */
 static bool may_agree(const struct ocv_tag *tag, const char *names, const char *separators)
 {
+    const struct ocv_properties *set = ocv_tag_properties(tag);
     for (const char *at = names; *at;) {
         size_t n = strcspn(at, separators);
         const struct lint_fact *accelerator = ocv_lint_accelerator(at, n);
-        if (n && (!accelerator || tag_names(tag, accelerator)))
+        bool named = !accelerator;
+        for (size_t i = 0; i < ocv_properties_count(set) && !named; i++) {
+            struct ocv_property p = ocv_properties_get(set, i);
+            char text[TEXT_MAX];
+            snprintf(text, sizeof(text), "%s :: %s :: %s", p.ns, p.feature, p.value);
+            named = accelerator->c ? !strcmp(text, accelerator->c) : !strcmp(p.ns, accelerator->b);
+        }
+        if (n && named)
             return true;
         if (*separators != ',' || !at[n])
             return false;

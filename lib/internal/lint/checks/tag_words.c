@@ -61,31 +61,26 @@ struct tag_doubt {
     size_t len;
 };
 
-static bool part_disagrees(const struct ocv_lint *lint, const struct ocv_entry *entry,
-                           const char *part, size_t len, struct tag_doubt *out)
-{
-    char version[32];
-    bool said = false;
-    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_tag_words); k++) {
-        const struct lint_fact *word = &ocv_lint_tag_words[k];
-        if (!read_version(part, len, word, version))
-            continue;
-        const char *value = ocv_lint_lowest(lint, entry, word->b);
-        const char *why = value ? ocv_lint_contradiction(word->c, value, version) : NULL;
-        *out = (struct tag_doubt){part, word->b, value, why, len};
-        said = true;
-        if (value)
-            return why != NULL;
-    }
-    return said && is_of_another(lint, entry, out->feature);
-}
-
 static bool tag_disagrees(const struct ocv_lint *lint, const struct ocv_entry *entry,
                           const char *tag, struct tag_doubt *out)
 {
     for (const char *at = tag; at && *at;) {
         size_t n = strcspn(at, "-_");
-        if (part_disagrees(lint, entry, at, n, out))
+        bool said = false, named = false; /* by the part, by the entry */
+        for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_tag_words) && !named; k++) {
+            const struct lint_fact *word = &ocv_lint_tag_words[k];
+            char version[32];
+            if (!read_version(at, n, word, version))
+                continue;
+            const char *value = ocv_lint_lowest(lint, entry, word->b);
+            const char *why = value ? ocv_lint_contradiction(word->c, value, version) : NULL;
+            *out = (struct tag_doubt){at, word->b, value, why, n};
+            said = true;
+            named = value;
+            if (why)
+                return true;
+        }
+        if (said && !named && is_of_another(lint, entry, out->feature))
             return true;
         at += n + (at[n] != '\0');
     }
