@@ -94,31 +94,30 @@ static int set_up(struct engine *e, struct ocv_error *err)
     return OCV_OK;
 }
 
-static int perform_transfer(struct engine *e, CURLcode *result, struct ocv_error *err)
+static int perform_transfer(struct engine *e, struct ocv_error *err)
 {
+    const struct ocv_engine_request *r = e->request;
+    const char *where = r->socket ? r->socket : r->url;
+    const struct CURLMsg *message;
     for (;;) {
-        if (e->request->interrupted && *e->request->interrupted)
+        if (r->interrupted && *r->interrupted)
             return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
-        if (e->request->tick)
-            e->request->tick(e->request->tick_data);
+        if (r->tick)
+            r->tick(r->tick_data);
         CURLMcode code = ocv_multi_perform(e->multi);
         int left;
-        struct CURLMsg *message = curl_multi_info_read(e->multi, &left);
-        if (message && message->msg == CURLMSG_DONE) {
-            *result = message->data.result;
-            return OCV_OK;
-        }
+        message = curl_multi_info_read(e->multi, &left);
+        if (message && message->msg == CURLMSG_DONE)
+            break;
         if (code == CURLM_OK)
             code = curl_multi_poll(e->multi, NULL, 0, 100, NULL);
         if (code != CURLM_OK)
             return ocv_error_set(err, OCV_ERR_NETWORK, "libcurl: %s", curl_multi_strerror(code));
     }
-}
+    CURLcode result = message->data.result;
+    if (result == CURLE_OK)
+        return OCV_OK;
 
-static int fail_transfer(struct engine *e, CURLcode result, struct ocv_error *err)
-{
-    const struct ocv_engine_request *r = e->request;
-    const char *where = r->socket ? r->socket : r->url;
     long code = 0;
     if (e->stopped)
         return ocv_error_set(err, OCV_ERR_INTERRUPTED, "%s: stopped", where);
@@ -139,14 +138,11 @@ static int fail_transfer(struct engine *e, CURLcode result, struct ocv_error *er
 int ocv_engine_http(const struct ocv_engine_request *request, long *status, struct ocv_error *err)
 {
     struct engine e = {.request = request};
-    CURLcode result = CURLE_OK;
     int code = ocv_registry_global(err);
     if (code == OCV_OK)
         code = set_up(&e, err);
     if (code == OCV_OK)
-        code = perform_transfer(&e, &result, err);
-    if (code == OCV_OK && result != CURLE_OK)
-        code = fail_transfer(&e, result, err);
+        code = perform_transfer(&e, err);
     if (code == OCV_OK)
         curl_easy_getinfo(e.easy, CURLINFO_RESPONSE_CODE, status);
     if (e.multi && e.easy)

@@ -2,6 +2,7 @@
 /* Writing: manifests by PUT, blobs by mount or by one PUT into an upload session
  * (distribution-spec, "Push"). Nothing is written under a tag before everything it names is there;
  * that order is the caller's. */
+#include "lib/base/cleanup.h"
 #include "lib/registry/registry_internal.h"
 
 #include <stdio.h>
@@ -25,6 +26,7 @@ static void step_free(struct push_request *s)
     free(s->path);
     free(s->what);
 }
+#define auto_step __attribute__((cleanup(step_free))) struct push_request
 
 /* `path` is taken over. */
 static int step_init(struct push_request *s, struct ocv_registry *registry,
@@ -73,40 +75,35 @@ int ocv_registry_put(struct ocv_registry *registry, const struct ocv_reference *
     const char *object = reference->tag ? reference->tag : reference->digest;
     struct ocv_descriptor own = {.size = (int64_t)len};
     char quoted[OCV_DIGEST_MAX + 2];
-    struct push_request s = {0};
+    auto_step s = {0};
     snprintf(own.media_type, sizeof(own.media_type), "%s", media_type);
-    int status = ocv_digest_bytes(bytes, len, own.digest, err);
-    if (status == OCV_OK && !object)
+    OCV_TRY(ocv_digest_bytes(bytes, len, own.digest, err));
+    if (!object)
         object = own.digest;
-    if (status == OCV_OK && reference->digest)
-        status = ocv_digest_check(reference->digest, bytes, len, err);
-    if (status == OCV_OK)
-        status = step_init(&s, registry, reference, "PUT", path_of(reference, "manifests", object),
-                           object, err);
-    if (status == OCV_OK) {
-        s.upload.content_type = media_type;
-        s.upload.bytes = bytes;
-        s.upload.size = (int64_t)len;
-        s.exchange.upload = &s.upload;
-        if (if_match) {
-            snprintf(quoted, sizeof(quoted), "\"%s\"", if_match);
-            s.exchange.if_match = quoted;
-        }
-        status = ocv_exchange_run(&s.exchange, err);
+    if (reference->digest)
+        OCV_TRY(ocv_digest_check(reference->digest, bytes, len, err));
+    OCV_TRY(step_init(&s, registry, reference, "PUT", path_of(reference, "manifests", object),
+                      object, err));
+    s.upload.content_type = media_type;
+    s.upload.bytes = bytes;
+    s.upload.size = (int64_t)len;
+    s.exchange.upload = &s.upload;
+    if (if_match) {
+        snprintf(quoted, sizeof(quoted), "\"%s\"", if_match);
+        s.exchange.if_match = quoted;
     }
-    if (status == OCV_OK)
-        status = check_stored(&s, own.digest, err);
-    if (status == OCV_OK && out)
+    OCV_TRY(ocv_exchange_run(&s.exchange, err));
+    OCV_TRY(check_stored(&s, own.digest, err));
+    if (out)
         *out = own;
-    step_free(&s);
-    return status;
+    return OCV_OK;
 }
 
 int ocv_registry_has_blob(struct ocv_registry *registry, const struct ocv_reference *reference,
                           const char *digest, int64_t size, struct ocv_error *err)
 {
     struct ocv_error local = {0};
-    struct push_request s = {0};
+    auto_step s = {0};
     int status = step_init(&s, registry, reference, "HEAD", path_of(reference, "blobs", digest),
                            digest, &local);
     if (status == OCV_OK)
@@ -115,7 +112,6 @@ int ocv_registry_has_blob(struct ocv_registry *registry, const struct ocv_refere
     if (status == OCV_OK && size >= 0 && length >= 0 && length != size)
         status = ocv_error_set(&local, OCV_ERR_MISMATCH, "%s: has %lld bytes instead of %lld",
                                s.what, (long long)length, (long long)size);
-    step_free(&s);
     if (status == OCV_OK)
         return 1;
     if (local.http_status == 404)
@@ -161,43 +157,34 @@ static int begin_upload(struct ocv_registry *registry, const struct ocv_referenc
                         const struct ocv_push *push, char **session, struct ocv_error *err)
 {
     const char *digest = push->descriptor.digest;
-    struct push_request s = {0};
+    auto_step s = {0};
     char *path = NULL;
     int n = push->from ? asprintf(&path, "/v2/%s/blobs/uploads/?mount=%s&from=%s",
                                   reference->repository, digest, push->from)
                        : asprintf(&path, "/v2/%s/blobs/uploads/", reference->repository);
     *session = NULL;
-    int status = step_init(&s, registry, reference, "POST", n < 0 ? NULL : path, digest, err);
-    if (status == OCV_OK) {
-        s.exchange.upload = &s.upload; /* an empty body */
-        status = ocv_exchange_run(&s.exchange, err);
-    }
-    if (status == OCV_OK && s.exchange.transfer.response.status != 201)
-        status = session_path(&s, digest, session, err);
-    step_free(&s);
-    return status;
+    OCV_TRY(step_init(&s, registry, reference, "POST", n < 0 ? NULL : path, digest, err));
+    s.exchange.upload = &s.upload; /* an empty body */
+    OCV_TRY(ocv_exchange_run(&s.exchange, err));
+    return s.exchange.transfer.response.status == 201 ? OCV_OK
+                                                      : session_path(&s, digest, session, err);
 }
 
 /* `path` is taken over. */
 static int send_blob(struct ocv_registry *registry, const struct ocv_reference *reference,
                      const struct ocv_push *push, char *path, struct ocv_error *err)
 {
-    struct push_request s = {0};
-    int status = step_init(&s, registry, reference, "PUT", path, push->descriptor.digest, err);
-    if (status == OCV_OK) {
-        s.upload.bytes = push->bytes;
-        s.upload.fd = push->bytes ? -1 : push->fd;
-        s.upload.size = push->descriptor.size;
-        s.upload.progress = push->progress;
-        s.upload.data = push->data;
-        s.exchange.upload = &s.upload;
-        s.exchange.once = true; /* a broken session is not the same any more */
-        status = ocv_exchange_run(&s.exchange, err);
-        if (status == OCV_OK)
-            status = check_stored(&s, push->descriptor.digest, err);
-    }
-    step_free(&s);
-    return status;
+    auto_step s = {0};
+    OCV_TRY(step_init(&s, registry, reference, "PUT", path, push->descriptor.digest, err));
+    s.upload.bytes = push->bytes;
+    s.upload.fd = push->bytes ? -1 : push->fd;
+    s.upload.size = push->descriptor.size;
+    s.upload.progress = push->progress;
+    s.upload.data = push->data;
+    s.exchange.upload = &s.upload;
+    s.exchange.once = true; /* a broken session is not the same any more */
+    OCV_TRY(ocv_exchange_run(&s.exchange, err));
+    return check_stored(&s, push->descriptor.digest, err);
 }
 
 int ocv_registry_push(struct ocv_registry *registry, const struct ocv_reference *reference,

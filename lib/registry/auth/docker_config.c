@@ -59,24 +59,6 @@ static bool is_hub(const char *host, size_t len)
 enum spelling { SPELT_HTTP = 1, SPELT_HTTPS, SPELT_OTHERWISE, SPELT_SAME, SPELLINGS };
 #define RANK_NAMED (KEY_MAX + 2u) /* a host by its name is better than any glob */
 
-/* As kubelet reads it, with or without a scheme: /v1/ and /v2/ at the head of the path mean
- * nothing, and so does a path that is empty then
- * (k8s.io/kubernetes/pkg/credentialprovider/keyring.go). A longer path comes first, as there. */
-static size_t match_glob(const char *key, const char *host, const char *repository)
-{
-    char glob[KEY_MAX + 1], image[2 * KEY_MAX];
-    size_t len = strcspn(key, "/");
-    const char *path = key + len;
-    if (!strncmp(path, "/v1/", 4) || !strncmp(path, "/v2/", 4))
-        path += 3;
-    if (!strcmp(path, "/"))
-        path = "";
-    snprintf(glob, sizeof(glob), "%.*s%s", (int)len, key, path);
-    int n = snprintf(image, sizeof(image), "%s/%s", host, repository ? repository : "");
-    bool fits = n < (int)sizeof(image) && ocv_image_glob_match(glob, image);
-    return fits ? strlen(path) + 1 : 0;
-}
-
 /* How well a key fits: 0 not at all, else more for a better match. */
 static size_t rank_of_key(const char *key, const char *host, const char *repository)
 {
@@ -85,14 +67,28 @@ static size_t rank_of_key(const char *key, const char *host, const char *reposit
     bool tls = !strncasecmp(key, "https://", 8), url = tls || !strncasecmp(key, "http://", 7);
     const char *name = url ? strstr(key, "//") + 2 : key;
     size_t len = strcspn(name, "/");
-    if (memchr(name, '*', len))
-        return match_glob(name, host, repository);
+    const char *path = name + len;
+    if (memchr(name, '*', len)) {
+        /* As kubelet reads it, with or without a scheme: /v1/ and /v2/ at the head of the path mean
+         * nothing, and so does a path that is empty then
+         * (k8s.io/kubernetes/pkg/credentialprovider/keyring.go). A longer path comes first, as
+         * there. */
+        char glob[KEY_MAX + 1], image[2 * KEY_MAX];
+        if (!strncmp(path, "/v1/", 4) || !strncmp(path, "/v2/", 4))
+            path += 3;
+        if (!strcmp(path, "/"))
+            path = "";
+        snprintf(glob, sizeof(glob), "%.*s%s", (int)len, name, path);
+        int n = snprintf(image, sizeof(image), "%s/%s", host, repository ? repository : "");
+        bool fits = n < (int)sizeof(image) && ocv_image_glob_match(glob, image);
+        return fits ? strlen(path) + 1 : 0;
+    }
     bool same = len == strlen(host) && !strncasecmp(name, host, len);
     if (!same && (!is_hub(name, len) || !is_hub(host, strlen(host))))
         return 0;
     if (url) /* docker ignores the path of a URL: /v1/, /v2/ */
         return RANK_NAMED + (tls ? SPELT_HTTPS : SPELT_HTTP);
-    const char *path = name + len + (name[len] == '/');
+    path += *path == '/';
     size_t n = strlen(path), exact = strcmp(name, host) ? SPELT_OTHERWISE : SPELT_SAME;
     while (n && path[n - 1] == '/')
         n--;

@@ -37,22 +37,9 @@ static bool read_number(const char **at, double *out)
     return digits;
 }
 
-static bool read_unit(const char **at, double *ms)
-{
-    size_t len = strcspn(*at, "+-.0123456789");
-    for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
-        if (strlen(units[i].name) != len || memcmp(units[i].name, *at, len) != 0)
-            continue;
-        *at += len;
-        *ms = units[i].ms;
-        return true;
-    }
-    return false;
-}
-
 bool ocv_go_duration_parse(const char *text, int64_t *ms)
 {
-    double sum = 0, value, unit;
+    double sum = 0, value;
     bool negative = *text == '-';
     text += *text == '-' || *text == '+';
     if (!strcmp(text, "0")) {
@@ -60,9 +47,15 @@ bool ocv_go_duration_parse(const char *text, int64_t *ms)
         return true;
     }
     do {
-        if (!read_number(&text, &value) || !read_unit(&text, &unit))
+        if (!read_number(&text, &value))
             return false;
-        sum += value * unit;
+        size_t len = strcspn(text, "+-.0123456789"), u = 0, n = sizeof(units) / sizeof(*units);
+        while (u < n && (strlen(units[u].name) != len || memcmp(units[u].name, text, len) != 0))
+            u++;
+        if (u == n)
+            return false;
+        text += len;
+        sum += value * units[u].ms;
         if (!(sum <= CENTURY_MS))
             return false;
     } while (*text);
