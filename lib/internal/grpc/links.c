@@ -23,28 +23,6 @@ void grpc_link_free(struct link *l)
     free(l);
 }
 
-static int link_new(struct grpc_client *client, struct link **out, struct ocv_error *err)
-{
-    const nghttp2_settings_entry settings[] = {{NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
-                                               {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 1024 * 1024}};
-    struct link *l = calloc(1, sizeof(*l));
-    if (!l)
-        return ocv_error_nomem(err);
-    int status = ocv_unix_connect(client->path, CONNECT_MS, &l->fd, NULL);
-    if (status < 0)
-        status = ocv_error_set(err, OCV_ERR_NETWORK, "%s cannot be reached: %s", client->path,
-                               strerror(errno));
-    else if (nghttp2_session_client_new2(&l->session, client->callbacks, l, client->option) != 0 ||
-             nghttp2_submit_settings(l->session, NGHTTP2_FLAG_NONE, settings, 2) != 0)
-        status = ocv_error_nomem(err);
-    if (status < 0) {
-        grpc_link_free(l);
-        return status;
-    }
-    *out = l;
-    return OCV_OK;
-}
-
 /* A connection that waited may have been closed by the other side meanwhile: read what it said
  * last, a GOAWAY before its end most of all. */
 static bool is_usable(struct link *l)
@@ -72,13 +50,32 @@ int grpc_link_take(struct grpc_client *client, struct link **out, struct ocv_err
         }
         pthread_mutex_unlock(&client->lock);
         if (!l)
-            return link_new(client, out, err);
+            break;
         if (is_usable(l)) {
             *out = l;
             return OCV_OK;
         }
         grpc_link_free(l);
     }
+
+    const nghttp2_settings_entry settings[] = {{NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
+                                               {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 1024 * 1024}};
+    struct link *l = calloc(1, sizeof(*l));
+    if (!l)
+        return ocv_error_nomem(err);
+    int status = ocv_unix_connect(client->path, CONNECT_MS, &l->fd, NULL);
+    if (status < 0)
+        status = ocv_error_set(err, OCV_ERR_NETWORK, "%s cannot be reached: %s", client->path,
+                               strerror(errno));
+    else if (nghttp2_session_client_new2(&l->session, client->callbacks, l, client->option) != 0 ||
+             nghttp2_submit_settings(l->session, NGHTTP2_FLAG_NONE, settings, 2) != 0)
+        status = ocv_error_nomem(err);
+    if (status < 0) {
+        grpc_link_free(l);
+        return status;
+    }
+    *out = l;
+    return OCV_OK;
 }
 
 void grpc_link_give_back(struct grpc_client *client, struct link *l)

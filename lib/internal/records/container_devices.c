@@ -115,10 +115,13 @@ static void add_file(struct device_list *list, unsigned major, unsigned minor)
         add_id(list, "", name, strlen(name));
 }
 
-static void read_devices(struct device_list *list, const json_t *spec)
+/* Device files that are made, and those that are bound one by one. */
+static void read_files(struct device_list *list, const json_t *spec)
 {
     size_t i;
     const json_t *one;
+    struct stat st;
+    char path[4096];
     json_array_foreach(json_object_get(json_object_get(spec, "linux"), "devices"), i, one)
     {
         const char *type = ocv_json_text(one, "type");
@@ -128,15 +131,6 @@ static void read_devices(struct device_list *list, const json_t *spec)
             minor >= 0 && minor <= UINT32_MAX)
             add_file(list, (unsigned)major, (unsigned)minor);
     }
-}
-
-/* Device files that are bound one by one. */
-static void read_mounts(struct device_list *list, const json_t *spec)
-{
-    size_t i;
-    const json_t *one;
-    struct stat st;
-    char path[4096];
     json_array_foreach(json_object_get(spec, "mounts"), i, one)
     {
         const char *source = ocv_json_text(one, "source");
@@ -148,27 +142,7 @@ static void read_mounts(struct device_list *list, const json_t *spec)
     }
 }
 
-/* "nvidia/visible=" of NVIDIA_VISIBLE_DEVICES: an owner whose devices the ids are. */
-static void add_visible(struct device_list *list, const char *variable, size_t name, bool all)
-{
-    char before[128];
-    size_t n = 0;
-    for (; n < name && n < sizeof(before) - sizeof("/visible="); n++) {
-        if (!isalnum((unsigned char)variable[n]) && variable[n] != '_')
-            return;
-        before[n] = (char)tolower((unsigned char)variable[n]);
-    }
-    snprintf(before + n, sizeof(before) - n, "/visible=");
-    const char *text = variable + name + strlen(VISIBLE) + 1;
-    for (; *text; text += strcspn(text, ","), text += *text == ',') {
-        size_t len = strcspn(text, ",");
-        bool word = (len == 4 && (!memcmp(text, "void", 4) || !memcmp(text, "none", 4))) ||
-                    (len == 3 && !all && !memcmp(text, "all", 3));
-        if (!word)
-            add_id(list, before, text, len);
-    }
-}
-
+/* NVIDIA_VISIBLE_DEVICES and the like. */
 static void read_variables(struct device_list *list, const json_t *spec, bool all)
 {
     size_t i;
@@ -176,10 +150,25 @@ static void read_variables(struct device_list *list, const json_t *spec, bool al
     json_array_foreach(json_object_get(json_object_get(spec, "process"), "env"), i, one)
     {
         const char *text = json_string_value(one);
-        size_t n = text ? strcspn(text, "=") : 0, end = strlen(VISIBLE);
-        if (i < ENTRIES_MAX && n > end && text[n] == '=' &&
-            memcmp(text + n - end, VISIBLE, end) == 0)
-            add_visible(list, text, n - end, all);
+        size_t n = text ? strcspn(text, "=") : 0, end = strlen(VISIBLE), at = 0;
+        if (i >= ENTRIES_MAX || n <= end || text[n] != '=' ||
+            memcmp(text + n - end, VISIBLE, end) != 0)
+            continue;
+        /* "nvidia/visible=": an owner whose devices the ids are */
+        char before[128];
+        bool good = true;
+        for (; good && at < n - end && at < sizeof(before) - sizeof("/visible="); at++) {
+            good = isalnum((unsigned char)text[at]) || text[at] == '_';
+            before[at] = (char)tolower((unsigned char)text[at]);
+        }
+        snprintf(before + at, sizeof(before) - at, "/visible=");
+        for (text += n + 1; good && *text; text += strcspn(text, ","), text += *text == ',') {
+            size_t len = strcspn(text, ",");
+            bool word = (len == 4 && (!memcmp(text, "void", 4) || !memcmp(text, "none", 4))) ||
+                        (len == 3 && !all && !memcmp(text, "all", 3));
+            if (!word)
+                add_id(list, before, text, len);
+        }
     }
 }
 
@@ -188,8 +177,7 @@ char *ocv_container_devices(const json_t *spec, bool all, const char *root)
     struct device_list list = {.root = root};
     ocv_buffer_init(&list.text, OCV_CONTAINER_DEVICES_MAX);
     read_annotations(&list, spec);
-    read_devices(&list, spec);
-    read_mounts(&list, spec);
+    read_files(&list, spec);
     if (!list.text.len)
         read_variables(&list, spec, all);
     char *found = list.text.len && !list.full ? strndup(list.text.data, list.text.len) : NULL;

@@ -141,24 +141,6 @@ bool ocv_record_is_named(const char *name, const char *prefix, const char *suffi
            strcmp(name + len - n, suffix) == 0;
 }
 
-static int visit_files(int fd, const char *prefix, const char *suffix,
-                       const struct record_walk *walk, struct ocv_error *err)
-{
-    int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), status = OCV_OK;
-    DIR *list = copy < 0 ? NULL : fdopendir(copy);
-    const struct dirent *entry;
-    if (!list) {
-        ocv_fd_close(&copy);
-        return ocv_file_fail(err, walk->dir, NULL, "list");
-    }
-    for (unsigned n = 0; status == OCV_OK && n < 2 * OCV_RECORDS_MAX && (entry = readdir(list));
-         n++)
-        if (ocv_record_is_named(entry->d_name, prefix, suffix))
-            status = visit_file(fd, entry->d_name, walk);
-    closedir(list);
-    return status;
-}
-
 int ocv_record_walk(const char *dir, const char *repository, const char *child,
                     ocv_record_visit visit, void *data, struct ocv_error *err)
 {
@@ -174,9 +156,23 @@ int ocv_record_walk(const char *dir, const char *repository, const char *child,
         return OCV_OK;
     if (fd < 0)
         return ocv_file_fail(err, dir, NULL, "open");
-    snprintf(name, sizeof(name), "%s%s", prefix, suffix);
-    int status = child && repository ? visit_file(fd, name, &walk)
-                                     : visit_files(fd, prefix, suffix, &walk, err);
+    int status = OCV_OK;
+    if (child && repository) {
+        snprintf(name, sizeof(name), "%s%s", prefix, suffix);
+        status = visit_file(fd, name, &walk);
+    } else {
+        int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        ocv_auto_dir DIR *list = copy < 0 ? NULL : fdopendir(copy);
+        const struct dirent *entry;
+        if (!list) {
+            ocv_fd_close(&copy);
+            status = ocv_file_fail(err, dir, NULL, "list");
+        }
+        for (unsigned n = 0; status == OCV_OK && n < 2 * OCV_RECORDS_MAX && (entry = readdir(list));
+             n++)
+            if (ocv_record_is_named(entry->d_name, prefix, suffix))
+                status = visit_file(fd, entry->d_name, &walk);
+    }
     return status == OCV_ERR_NOMEM ? ocv_error_nomem(err) : status;
 }
 

@@ -73,18 +73,6 @@ static size_t best_values(const struct constraint_build *m, const struct ocv_ent
     return n;
 }
 
-static void find_covered(const struct constraint_build *m, const uint32_t *features, size_t n,
-                         uint64_t *covers)
-{
-    for (size_t k = 0; k < m->n_kinds; k++) {
-        size_t i = 0;
-        while (i < n && slurm_has(&m->nodes->kinds[k], features[i]))
-            i++;
-        if (i == n)
-            set_bit(covers, k);
-    }
-}
-
 /* The feature of the kind that best separates kinds that can run the entry from those that cannot:
  * it keeps most of the former, then excludes most of the latter. SIZE_MAX: no feature excludes any.
  * `any`: it need not exclude one. */
@@ -118,7 +106,13 @@ static size_t separate_kinds(const struct constraint_build *m, const struct ocv_
     for (;;) {
         bool wrong = false; /* they cover kinds that do not run it */
         memset(covers, 0, m->words * sizeof(*covers));
-        find_covered(m, features, n, covers);
+        for (size_t k = 0; k < m->n_kinds; k++) {
+            size_t i = 0;
+            while (i < n && slurm_has(&m->nodes->kinds[k], features[i]))
+                i++;
+            if (i == n)
+                set_bit(covers, k);
+        }
         for (size_t w = 0; w < m->words; w++)
             wrong = wrong || (covers[w] & ~runs[w]);
         if (n > 0 && !wrong)

@@ -48,24 +48,6 @@ const struct ocv_profile *ocv_slurm_nodes_profile(const struct ocv_slurm_nodes *
     return ocv_fleet_class_profile(nodes->fleet, i);
 }
 
-static int intern_feature(struct node_reader *r, const char *text, size_t len, uint32_t *id)
-{
-    struct ocv_slurm_nodes *nodes = r->nodes;
-    char *name = ocv_arena_copy(&nodes->arena, text, len);
-    size_t at = name ? ocv_names_find(&nodes->by_name, nodes, name) : 0;
-    if (!name)
-        return ocv_error_nomem(r->err);
-    *id = (uint32_t)at;
-    if (at != SIZE_MAX)
-        return OCV_OK;
-    const char **added = ocv_array_grow(&nodes->features, nodes->n_features);
-    if (!added)
-        return ocv_error_nomem(r->err);
-    *added = name;
-    *id = (uint32_t)nodes->n_features++;
-    return ocv_names_add(&nodes->by_name, nodes, *id, r->err);
-}
-
 /* The list at `key`, made where it is new; NULL without memory. */
 static json_t *get_member(json_t *object, const char *key, json_t *(*make)(void))
 {
@@ -78,8 +60,8 @@ static json_t *get_member(json_t *object, const char *key, json_t *(*make)(void)
 /* `tree`: namespace -> feature -> values. Duplicate values count once. */
 static int add_property(struct node_reader *r, json_t *tree, const char *text, size_t len)
 {
+    struct ocv_slurm_nodes *nodes = r->nodes;
     char parts[FEATURE_MAX + 1]; /* "ns::feature::value" */
-    uint32_t id = 0;
     memcpy(parts, text, len);
     parts[len] = '\0';
     char *feature = strstr(parts, "::"), *value = feature ? strstr(feature + 2, "::") : NULL;
@@ -94,7 +76,19 @@ static int add_property(struct node_reader *r, json_t *tree, const char *text, s
     if (r->n_ids == OCV_SLURM_FEATURES_MAX)
         return ocv_error_set(r->err, OCV_ERR_DATA, "line %zu: more than %u features", r->line,
                              OCV_SLURM_FEATURES_MAX);
-    OCV_TRY(intern_feature(r, text, len, &id));
+    char *name = ocv_arena_copy(&nodes->arena, text, len);
+    if (!name)
+        return ocv_error_nomem(r->err);
+    size_t at = ocv_names_find(&nodes->by_name, nodes, name);
+    if (at == SIZE_MAX) {
+        const char **added = ocv_array_grow(&nodes->features, nodes->n_features);
+        if (!added)
+            return ocv_error_nomem(r->err);
+        *added = name;
+        at = nodes->n_features++;
+        OCV_TRY(ocv_names_add(&nodes->by_name, nodes, at, r->err));
+    }
+    uint32_t id = (uint32_t)at;
     for (size_t i = 0; i < r->n_ids; i++)
         if (r->ids[i] == id)
             return OCV_OK;
