@@ -303,15 +303,19 @@ static struct ocv_platform machine_of(const struct ocv_entry *entry)
     return machine;
 }
 
-/* A correction adds no platform, so those of before are all. */
-static int tell_moves(const void *bytes, size_t len, const struct ocv_buffer *fixed,
-                      struct ocv_buffer *out, struct ocv_error *err)
+int ocv_lint_fix(const void *bytes, size_t len, bool change_default, struct ocv_buffer *out,
+                 size_t *changes, struct ocv_buffer *said, struct ocv_buffer *moved,
+                 struct ocv_error *err)
 {
     ocv_auto(ocv_index) before = NULL;
     ocv_auto(ocv_index) after = NULL;
-    OCV_TRY(ocv_index_parse(bytes, len, NULL, &before, err));
-    OCV_TRY(ocv_index_parse(fixed->data, fixed->len, NULL, &after, err));
-    for (size_t i = 0; i < ocv_index_count(before); i++) {
+    OCV_TRY(fix_all(bytes, len, false, out, changes, said, err));
+    if (*changes) {
+        OCV_TRY(ocv_index_parse(bytes, len, NULL, &before, err));
+        OCV_TRY(ocv_index_parse(out->data, out->len, NULL, &after, err));
+    }
+    /* a correction adds no platform, so those of before are all */
+    for (size_t i = 0; before && i < ocv_index_count(before); i++) {
         const struct ocv_entry *entry = ocv_index_entry(before, i);
         struct ocv_platform machine = machine_of(entry);
         char name[128];
@@ -329,19 +333,9 @@ static int tell_moves(const void *bytes, size_t len, const struct ocv_buffer *fi
         const struct ocv_entry *is = ocv_index_older_choice(after, &machine, true);
         ocv_platform_format(&machine, name, sizeof(name));
         if (was ? !is || strcmp(was->digest, is->digest) != 0 : is != NULL)
-            OCV_TRY(ocv_buffer_printf(out, err, "%s: %s instead of %s\n", name,
+            OCV_TRY(ocv_buffer_printf(moved, err, "%s: %s instead of %s\n", name,
                                       is ? is->digest : "no image", was ? was->digest : "none"));
     }
-    return OCV_OK;
-}
-
-int ocv_lint_fix(const void *bytes, size_t len, bool change_default, struct ocv_buffer *out,
-                 size_t *changes, struct ocv_buffer *said, struct ocv_buffer *moved,
-                 struct ocv_error *err)
-{
-    OCV_TRY(fix_all(bytes, len, false, out, changes, said, err));
-    if (*changes)
-        OCV_TRY(tell_moves(bytes, len, out, moved, err));
     if (!moved->len || change_default)
         return OCV_OK;
     size_t max = out->max;

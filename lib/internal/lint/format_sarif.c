@@ -17,25 +17,6 @@ static const char *sarif_level(enum ocv_lint_level level)
     return level == OCV_LINT_OFF ? "none" : ocv_lint_level_name(level);
 }
 
-/* `page`: of all rules, with a heading "ID NAME" for each; or NULL. */
-static json_t *rule_json(const struct ocv_lint_rule *rule, const char *page)
-{
-    static const char *const remedies[] = {
-        [OCV_LINT_FIX_NO] = "Correct it where the index or the image is made.",
-        [OCV_LINT_FIX_COMMAND] = "The finding says what to run or change.",
-        [OCV_LINT_FIX_WRITE] = "'variantctl lint --fix' corrects it."};
-    char id[16] = "";
-    for (size_t i = 0; rule->id[i] && i + 1 < sizeof(id); i++)
-        id[i] = (char)tolower((unsigned char)rule->id[i]);
-    json_t *text = json_sprintf("%s %s\n\n%s\n\n'variantctl lint --explain %s' shows an example.",
-                                rule->what, rule->why, remedies[rule->fix], rule->id);
-    json_t *uri = page ? json_sprintf("%s#%s-%s", page, id, rule->name) : NULL;
-    return json_pack("{s:s, s:s, s:o*, s:{s:s}, s:{s:s}, s:{s:o}, s:{s:s}}", "id", rule->id, "name",
-                     rule->name, "helpUri", uri, "shortDescription", "text", rule->what,
-                     "fullDescription", "text", rule->why, "help", "text", text,
-                     "defaultConfiguration", "level", sarif_level(rule->level));
-}
-
 static json_t *result_json(const struct ocv_lint_finding *f, struct ocv_error *err)
 {
     char name[2200], text[2 * OCV_ERROR_MESSAGE_MAX + 8], print[OCV_DIGEST_MAX];
@@ -83,9 +64,28 @@ int ocv_lint_format_sarif(const struct ocv_lint_report *report,
     for (size_t i = 0; i < report->n; i++)
         if (json_array_append_new(results, result_json(&report->findings[i], err)) < 0)
             return ocv_error_nomem(err);
-    for (size_t i = 0; i < OCV_LINT_RULES; i++)
-        if (json_array_append_new(rules, rule_json(ocv_lint_rule(i), report->page)) < 0)
+    for (size_t i = 0; i < OCV_LINT_RULES; i++) {
+        static const char *const remedies[] = {
+            [OCV_LINT_FIX_NO] = "Correct it where the index or the image is made.",
+            [OCV_LINT_FIX_COMMAND] = "The finding says what to run or change.",
+            [OCV_LINT_FIX_WRITE] = "'variantctl lint --fix' corrects it."};
+        const struct ocv_lint_rule *rule = ocv_lint_rule(i);
+        char id[16] = "";
+        for (size_t k = 0; rule->id[k] && k + 1 < sizeof(id); k++)
+            id[k] = (char)tolower((unsigned char)rule->id[k]);
+        json_t *text =
+            json_sprintf("%s %s\n\n%s\n\n'variantctl lint --explain %s' shows an example.",
+                         rule->what, rule->why, remedies[rule->fix], rule->id);
+        /* the page of all rules has a heading "ID NAME" for each */
+        json_t *uri = report->page ? json_sprintf("%s#%s-%s", report->page, id, rule->name) : NULL;
+        json_t *json =
+            json_pack("{s:s, s:s, s:o*, s:{s:s}, s:{s:s}, s:{s:o}, s:{s:s}}", "id", rule->id,
+                      "name", rule->name, "helpUri", uri, "shortDescription", "text", rule->what,
+                      "fullDescription", "text", rule->why, "help", "text", text,
+                      "defaultConfiguration", "level", sarif_level(rule->level));
+        if (json_array_append_new(rules, json) < 0)
             return ocv_error_nomem(err);
+    }
     for (size_t i = 0; i < n_failures; i++)
         if (json_array_append_new(notes, json_pack("{s:s, s:{s:s}}", "level", "error", "message",
                                                    "text", failures[i].message)) < 0)

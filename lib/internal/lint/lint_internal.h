@@ -66,8 +66,6 @@ const json_t *ocv_lint_entry_json(const struct ocv_lint *lint, size_t entry);
 /** A string annotation of the entry, or NULL. */
 const char *ocv_lint_annotation(const struct ocv_lint *lint, size_t entry, const char *key);
 const char *ocv_lint_index_annotation(const struct ocv_lint *lint, const char *key);
-/** An image that readers choose from: a variant, null or ordinary image without a fault. */
-bool ocv_lint_usable(const struct ocv_entry *entry);
 /** The entry describes another one (vnd.docker.reference.type). */
 bool ocv_lint_attests(const struct ocv_lint *lint, size_t entry);
 bool ocv_lint_same_platform(const struct ocv_entry *a, const struct ocv_entry *b);

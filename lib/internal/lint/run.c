@@ -37,11 +37,6 @@ const char *ocv_lint_name(const struct ocv_lint *lint, size_t entry)
     return is_default ? "the default" : ocv_lint_label(lint, entry);
 }
 
-bool ocv_lint_usable(const struct ocv_entry *entry)
-{
-    return entry->code == OCV_REJECT_NONE;
-}
-
 bool ocv_lint_attests(const struct ocv_lint *lint, size_t entry)
 {
     return ocv_index_entry(lint->index, entry)->code == OCV_REJECT_ATTESTATION;

@@ -74,7 +74,7 @@ static void check_namespaces(struct ocv_lint *lint)
     for (size_t i = 0; i < ocv_index_count(lint->index); i++)
         broken = broken || ((ocv_lint_annotation(lint, i, OCV_ANNOTATION_LABEL) ||
                              ocv_lint_annotation(lint, i, OCV_ANNOTATION_PROPERTIES)) &&
-                            !ocv_lint_usable(ocv_index_entry(lint->index, i)));
+                            ocv_index_entry(lint->index, i)->code != OCV_REJECT_NONE);
     /* The list without what no variant uses. */
     char list[OCV_ERROR_HINT_MAX] = "";
     size_t used = 0;

@@ -119,7 +119,7 @@ void ocv_lint_check_content(struct ocv_lint *lint)
     for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
         const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
         const struct ocv_content *content = content_of(lint, i);
-        if (!content || !ocv_lint_usable(entry))
+        if (!content || entry->code != OCV_REJECT_NONE)
             continue;
         check_claims(lint, i, content);
         check_machine(lint, i, content);
@@ -147,7 +147,7 @@ void ocv_lint_check_content(struct ocv_lint *lint)
         for (size_t k = 0; k < i; k++) {
             const struct ocv_entry *other = ocv_index_entry(lint->index, k);
             const struct ocv_content *its = content_of(lint, k);
-            if (!its || !ocv_lint_usable(other) || !ocv_lint_same_platform(entry, other) ||
+            if (!its || other->code != OCV_REJECT_NONE || !ocv_lint_same_platform(entry, other) ||
                 !strcmp(entry->digest, other->digest) || !ocv_content_same_code(content, its))
                 continue;
             ocv_lint_entry_at(lint, OCV_LINT_SAME_CODE_TWICE, i, "",

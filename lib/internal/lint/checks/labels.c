@@ -227,7 +227,7 @@ void ocv_lint_check_labels(struct ocv_lint *lint)
         const struct ocv_entry *entry = ocv_index_entry(lint->index, k);
         for (size_t i = 0; i < n; i++) {
             const struct ocv_entry *other = ocv_index_entry(lint->index, i);
-            if (!ocv_lint_usable(other) || !ocv_entry_is_default(other) ||
+            if (other->code != OCV_REJECT_NONE || !ocv_entry_is_default(other) ||
                 strcmp(entry->digest, other->digest) != 0 || !equal_platform(entry, other) ||
                 is_kept_behind(lint, entry))
                 continue;

@@ -32,7 +32,8 @@ static void check_default(struct ocv_lint *lint, size_t i)
         return;
     /* the first of the entries that an operator would count to this platform speaks for all */
     for (size_t k = 0; k < i; k++)
-        if (ocv_lint_usable(entry_at(lint, k)) && ocv_lint_same_platform(entry, entry_at(lint, k)))
+        if (entry_at(lint, k)->code == OCV_REJECT_NONE &&
+            ocv_lint_same_platform(entry, entry_at(lint, k)))
             return;
     for (size_t k = 0; k < ocv_index_count(lint->index); k++)
         if (ocv_entry_is_default(entry_at(lint, k)) &&
@@ -107,8 +108,8 @@ static void check_variant_platform(struct ocv_lint *lint, size_t i)
 /* Do clients that know nothing of variants take the one where they would take the other? */
 static bool shares_platform(const struct ocv_entry *entry, const struct ocv_entry *other)
 {
-    return ocv_lint_usable(other) && ocv_lint_same_platform(entry, other) && is_plain(other) &&
-           !ocv_platform_is_other_format(&other->platform) &&
+    return other->code == OCV_REJECT_NONE && ocv_lint_same_platform(entry, other) &&
+           is_plain(other) && !ocv_platform_is_other_format(&other->platform) &&
            !strcmp(entry->platform.os_version ? entry->platform.os_version : "",
                    other->platform.os_version ? other->platform.os_version : "");
 }
@@ -216,7 +217,7 @@ void ocv_lint_check_platforms(struct ocv_lint *lint)
 {
     bool variants = ocv_index_has_variants(lint->index);
     for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
-        if (!ocv_lint_usable(entry_at(lint, i)))
+        if (entry_at(lint, i)->code != OCV_REJECT_NONE)
             continue;
         if (variants) {
             check_default(lint, i);
@@ -229,7 +230,7 @@ void ocv_lint_check_platforms(struct ocv_lint *lint)
         const struct ocv_entry *first = NULL;
         for (size_t i = 0; i < ocv_index_count(lint->index); i++) {
             const struct ocv_entry *entry = entry_at(lint, i);
-            if (ocv_lint_usable(entry) && entry->kind == OCV_ENTRY_VARIANT && !first)
+            if (entry->code == OCV_REJECT_NONE && entry->kind == OCV_ENTRY_VARIANT && !first)
                 first = entry;
             if (!first || !ocv_entry_is_default(entry))
                 continue;

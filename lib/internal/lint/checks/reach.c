@@ -150,7 +150,7 @@ static bool is_eligible(const struct ocv_lint *lint, const struct ocv_entry *ent
 {
     const char *const *names;
     size_t n = ocv_index_namespaces(lint->index, &names, NULL);
-    if (!ocv_lint_usable(entry) || entry->kind != OCV_ENTRY_VARIANT)
+    if (entry->code != OCV_REJECT_NONE || entry->kind != OCV_ENTRY_VARIANT)
         return false;
     for (size_t i = 0; i < entry->n_properties; i++) {
         const char *ns = ocv_index_property(lint->index, entry->properties[i]).ns;

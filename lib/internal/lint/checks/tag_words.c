@@ -116,7 +116,7 @@ void ocv_lint_check_tag_words(struct ocv_lint *lint, size_t i)
     struct tag_doubt doubt = {0}, next;
     for (size_t k = 0; lint->index && tag->digest && k < ocv_index_count(lint->index); k++) {
         const struct ocv_entry *entry = ocv_index_entry(lint->index, k);
-        if (!ocv_lint_usable(entry) || strcmp(entry->digest, tag->digest) != 0)
+        if (entry->code != OCV_REJECT_NONE || strcmp(entry->digest, tag->digest) != 0)
             continue;
         if (!tag_disagrees(lint, entry, tag->reference->tag, &next))
             return;

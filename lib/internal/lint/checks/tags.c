@@ -81,7 +81,7 @@ static size_t entry_of(const struct ocv_lint *lint, const struct ocv_tag *tag, c
     bool named;
     for (size_t k = 0; k < n; k++) {
         const struct ocv_entry *entry = ocv_index_entry(lint->index, k);
-        if (!ocv_lint_usable(entry) || strcmp(entry->digest, digest) != 0)
+        if (entry->code != OCV_REJECT_NONE || strcmp(entry->digest, digest) != 0)
             continue;
         if (!tag_disagrees(lint, tag, k, &p, &named))
             return k;

@@ -72,11 +72,11 @@ void ocv_lint_check_trust(struct ocv_lint *lint)
 
     for (size_t i = 0; i < n; i++) {
         const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
-        with += ocv_lint_usable(entry) && is_attested(lint, entry->digest);
+        with += entry->code == OCV_REJECT_NONE && is_attested(lint, entry->digest);
     }
     for (size_t i = 0; with && i < n; i++) {
         const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
-        if (ocv_lint_usable(entry) && !is_attested(lint, entry->digest))
+        if (entry->code == OCV_REJECT_NONE && !is_attested(lint, entry->digest))
             ocv_lint_entry_at(lint, OCV_LINT_ATTESTATION_PARTIAL, i, "",
                               "it has no attestation, and %zu other%s", with,
                               with == 1 ? " has one" : "s have");
@@ -86,7 +86,7 @@ void ocv_lint_check_trust(struct ocv_lint *lint)
         return;
     for (size_t i = 0; i < n; i++) {
         const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
-        if (!ocv_lint_usable(entry) || is_signed(lint->input, entry->digest))
+        if (entry->code != OCV_REJECT_NONE || is_signed(lint->input, entry->digest))
             continue;
         ocv_lint_entry_at(lint, OCV_LINT_CHILDREN_UNSIGNED, i, "/digest",
                           "the index is signed and %s is not", entry->digest);

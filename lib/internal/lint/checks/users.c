@@ -9,7 +9,7 @@
 static bool user_of(const struct ocv_lint *lint, size_t i, char out[OCV_IMAGE_USER_MAX])
 {
     const struct ocv_lint_child *child = ocv_lint_child(lint, i);
-    return ocv_lint_usable(ocv_index_entry(lint->index, i)) && child && child->config &&
+    return ocv_index_entry(lint->index, i)->code == OCV_REJECT_NONE && child && child->config &&
            ocv_image_user_of(child->config, out, NULL) == OCV_OK;
 }
 
