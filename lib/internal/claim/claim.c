@@ -202,35 +202,6 @@ static int compare_choices(const void *a, const void *b)
     return order ? order : strcmp(x->entry->label, y->entry->label);
 }
 
-static int make_alternatives(struct ocv_claim_work *work, const struct view_list *views,
-                             struct ocv_error *err)
-{
-    struct ocv_claim_choices choices = {.list =
-                                            calloc(OCV_CLAIM_CHOICES_MAX, sizeof(*choices.list))};
-    ocv_auto_free void *list = choices.list;
-    if (!list)
-        return ocv_error_nomem(err);
-    const struct ocv_decision *decision = views->main->universe.decision;
-    const struct ocv_entry *entry;
-    for (size_t i = 0; (entry = ocv_decision_order(decision, i)); i++) {
-        const struct ocv_device_driver *driver = NULL;
-        bool plain;
-        if (entry->kind == OCV_ENTRY_VARIANT)
-            OCV_TRY(ocv_claim_driver(work, entry, &driver, &plain, err));
-        if (driver && driver->name)
-            OCV_TRY(ocv_claim_split(work, decision, entry, driver, &choices, err));
-    }
-    if (choices.n)
-        qsort(choices.list, choices.n, sizeof(*choices.list), compare_choices);
-    struct ocv_claim_groups groups = {0};
-    OCV_TRY(ocv_claim_group(work, &choices, &groups, err));
-    OCV_TRY(ocv_claim_name(work, &groups, err));
-    struct label_set sets[OCV_CLAIM_ALTERNATIVES_MAX] = {{0}};
-    for (size_t i = 0; i < groups.n; i++)
-        sets[i] = (struct label_set){groups.list[i].labels, groups.list[i].n_labels};
-    return groups.n ? find_places(work, views, sets, groups.n, &work->claim->places, err) : OCV_OK;
-}
-
 /* Variants for devices that no driver claims: one label of the nodes. */
 static int make_nodes(struct ocv_claim_work *work, const struct view_list *views,
                       const struct ocv_device_driver *driver, struct ocv_claim_nodes *out,
@@ -295,9 +266,34 @@ static int make_claim(struct ocv_claim_work *work, const struct ocv_resolve_opti
     for (size_t i = 1; i < views->n; i++)
         if (views->list[i].n_device > views->main->n_device)
             views->main = &views->list[i];
-    OCV_TRY(make_alternatives(work, views, err));
 
+    /* alternatives of devices that a driver claims */
     const struct ocv_device_driver *driver;
+    const struct ocv_decision *decision = views->main->universe.decision;
+    ocv_auto_free struct ocv_claim_choice *all = calloc(OCV_CLAIM_CHOICES_MAX, sizeof(*all));
+    struct ocv_claim_choices choices = {.list = all};
+    if (!all)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; (entry = ocv_decision_order(decision, i)); i++) {
+        bool plain;
+        driver = NULL;
+        if (entry->kind == OCV_ENTRY_VARIANT)
+            OCV_TRY(ocv_claim_driver(work, entry, &driver, &plain, err));
+        if (driver && driver->name)
+            OCV_TRY(ocv_claim_split(work, decision, entry, driver, &choices, err));
+    }
+    if (choices.n)
+        qsort(choices.list, choices.n, sizeof(*choices.list), compare_choices);
+    struct ocv_claim_groups groups = {0};
+    OCV_TRY(ocv_claim_group(work, &choices, &groups, err));
+    OCV_TRY(ocv_claim_name(work, &groups, err));
+    struct label_set sets[OCV_CLAIM_ALTERNATIVES_MAX] = {{0}};
+    for (size_t i = 0; i < groups.n; i++)
+        sets[i] = (struct label_set){groups.list[i].labels, groups.list[i].n_labels};
+    if (groups.n)
+        OCV_TRY(find_places(work, views, sets, groups.n, &claim->places, err));
+
+    /* nodes with devices that no driver claims */
     size_t n = 0;
     while (ocv_device_driver_at(n))
         n++;

@@ -10,14 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int bad_namespace(struct ocv_error *err, const char *text)
+static int check_namespace(const char *text, struct ocv_error *err)
 {
+    if (ocv_property_name_valid(text, strlen(text)))
+        return OCV_OK;
     return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a namespace (a-z 0-9 _)", text);
-}
-
-static bool name_ok(const char *s)
-{
-    return ocv_property_name_valid(s, strlen(s));
 }
 
 /* "ns", "ns :: feature" or "ns :: feature :: value" in canonical spacing. */
@@ -49,9 +46,8 @@ int ocv_config_add(struct ocv_config *c, const char *key, const char *text, cons
     struct ocv_strings *list = ocv_config_list_of(c, key);
     if (!strcmp(key, "disable") || !strcmp(key, "require"))
         return add_selector(list, text, origin, err);
-    bool ns = !strcmp(key, "namespace_priority") || !strcmp(key, "known_namespaces");
-    if (ns && !name_ok(text))
-        return bad_namespace(err, text);
+    if (!strcmp(key, "namespace_priority") || !strcmp(key, "known_namespaces"))
+        OCV_TRY(check_namespace(text, err));
     static const char letters[] =
         "*abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     if (!strcmp(key, "os_features") && (!*text || text[strspn(text, letters + 1)]))
@@ -91,8 +87,7 @@ int ocv_config_add_policy(struct ocv_config *c, const char *ns, const char *text
     size_t policy = 0, i = 0;
     while (policy < 3 && strcmp(text, names[policy]) != 0)
         policy++;
-    if (!name_ok(ns))
-        return bad_namespace(err, ns);
+    OCV_TRY(check_namespace(ns, err));
     if (policy == 3)
         return ocv_yaml_check_text(&rule, ns, text, err);
     while (i < c->n_policies && strcmp(c->policies[i].ns, ns) != 0)
@@ -110,8 +105,7 @@ int ocv_config_add_policy(struct ocv_config *c, const char *ns, const char *text
 int ocv_config_add_device(struct ocv_config *c, const char *ns, const char *text,
                           const char *origin, struct ocv_error *err)
 {
-    if (!name_ok(ns))
-        return bad_namespace(err, ns);
+    OCV_TRY(check_namespace(ns, err));
     if (text && !*text)
         return ocv_error_set(err, OCV_ERR_CONFIG, "an empty device for %s", ns);
     size_t i = 0;
@@ -131,9 +125,8 @@ int ocv_config_add_device(struct ocv_config *c, const char *ns, const char *text
 int ocv_config_add_override(struct ocv_config *c, const char *ns, const char *feature,
                             const char *value, const char *origin, struct ocv_error *err)
 {
-    if (!name_ok(ns))
-        return bad_namespace(err, ns);
-    if (!name_ok(feature))
+    OCV_TRY(check_namespace(ns, err));
+    if (!ocv_property_name_valid(feature, strlen(feature)))
         return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a feature (a-z 0-9 _)", feature);
     if (value && !ocv_property_value_valid(value, strlen(value)))
         return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a valid value (a-z 0-9 _ .)",

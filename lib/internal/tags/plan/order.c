@@ -73,11 +73,6 @@ static int append_name(struct ocv_buffer *list, const char *name, struct ocv_err
     return ocv_buffer_printf(list, err, "%s%s", list->len ? ", " : "", name);
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 int ocv_tag_order_namespaces(const struct ocv_tag_order *order, struct ocv_buffer *out,
                              struct ocv_error *err)
 {
@@ -104,7 +99,7 @@ int ocv_tag_order_namespaces(const struct ocv_tag_order *order, struct ocv_buffe
             if (!is_named(names, used, ns))
                 names[used++] = ns;
         }
-    qsort(names, used, sizeof(*names), by_name);
+    qsort(names, used, sizeof(*names), ocv_tag_by_bytes);
     for (unsigned turn = 0; turn < OCV_VOCABULARY_TURNS; turn++)
         for (size_t i = 0; i < used; i++)
             if (ocv_vocabulary_turn(names[i]) == turn)

@@ -57,7 +57,7 @@ int ocv_tag_may_join(const struct ocv_tag_rules *rules, const struct ocv_referen
     return status;
 }
 
-static int by_bytes(const void *a, const void *b)
+int ocv_tag_by_bytes(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -79,7 +79,7 @@ int ocv_tag_plan_new(const struct ocv_tag_rules *rules, const struct ocv_referen
         return ocv_error_nomem(err);
     if (n) {
         memcpy(sorted, tags, n * sizeof(*sorted));
-        qsort(sorted, n, sizeof(*sorted), by_bytes);
+        qsort(sorted, n, sizeof(*sorted), ocv_tag_by_bytes);
     }
     for (size_t i = 0; i < n; i++) {
         if (i > 0 && strcmp(sorted[i], sorted[i - 1]) == 0)
