@@ -118,20 +118,6 @@ static bool worth_retry(const struct ocv_exchange *x, const struct ocv_registry_
     }
 }
 
-/* Surplus bytes of an earlier answer came before this one. */
-static bool was_misled(struct ocv_exchange *x)
-{
-    const struct ocv_transfer *t = &x->transfer;
-    long connects = 1;
-    curl_easy_getinfo(t->easy, CURLINFO_NUM_CONNECTS, &connects);
-    if (x->fresh || connects || t->response.status || x->form || x->upload ||
-        (t->result != CURLE_UNSUPPORTED_PROTOCOL && t->result != CURLE_WEIRD_SERVER_REPLY))
-        return false;
-    x->fresh = true;
-    x->state = OCV_EXCHANGE_READY;
-    return true;
-}
-
 static void follow_redirect(struct ocv_exchange *x)
 {
     CURL *easy = x->transfer.easy;
@@ -292,8 +278,15 @@ void ocv_exchange_classify(struct ocv_exchange *x)
                                                        "%s does not answer ranges properly",
                                                        host->authority));
     } else if (t->result != CURLE_OK && t->abort_status == 0 && !refused) {
-        if (was_misled(x))
+        /* surplus bytes of an earlier answer may have come before this one */
+        long connects = 1;
+        curl_easy_getinfo(t->easy, CURLINFO_NUM_CONNECTS, &connects);
+        if (!x->fresh && !connects && !code && !x->form && !x->upload &&
+            (t->result == CURLE_UNSUPPORTED_PROTOCOL || t->result == CURLE_WEIRD_SERVER_REPLY)) {
+            x->fresh = true;
+            x->state = OCV_EXCHANGE_READY;
             return;
+        }
         if (!code && !host->decided && scheme_trouble(x) && swap_scheme(x))
             return;
         if (code)

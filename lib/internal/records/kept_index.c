@@ -21,16 +21,6 @@
 #define SEEN_AGAIN (24 * 60 * 60) /* seconds; one that is younger is not written again */
 #define LONGEST ((time_t)OCV_RECORD_INDEX_DAYS * 24 * 60 * 60)
 
-/* Known already, as openly as now, and not so long ago that it would be forgotten soon? */
-static bool still_there(int fd, const char *name, bool secret)
-{
-    struct stat st;
-    if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
-        (!secret && !(st.st_mode & S_IROTH)))
-        return false;
-    return time(NULL) - st.st_mtime < SEEN_AGAIN || utimensat(fd, name, NULL, 0) == 0;
-}
-
 int ocv_record_index_format(const struct ocv_index *index, const struct ocv_record *record,
                             struct ocv_buffer *out, struct ocv_error *err)
 {
@@ -52,7 +42,11 @@ int ocv_record_index_write(const char *dir, const struct ocv_record *record,
     ocv_auto_fd int fd = -1;
     OCV_TRY(ocv_record_name(record->index, record->repository, name, err));
     OCV_TRY(ocv_record_open(dir, OCV_RECORD_INDEXES, &fd, &other, err));
-    if (still_there(fd, name, record->secret))
+    /* known already, as openly as now, and not so long ago that it would be forgotten soon? */
+    struct stat st;
+    if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+        (record->secret || (st.st_mode & S_IROTH)) &&
+        (time(NULL) - st.st_mtime < SEEN_AGAIN || utimensat(fd, name, NULL, 0) == 0))
         return OCV_OK;
     ocv_file_sweep(fd);
     ocv_directory_keep_newest(fd, OCV_RECORD_INDEXES_MAX - 1, LONGEST);

@@ -124,27 +124,19 @@ static size_t separate_kinds(const struct constraint_build *m, const struct ocv_
     }
 }
 
-/* An alternative of the same values that the kind has. */
-static struct slurm_alternative *made_before(const struct constraint_build *m,
-                                             const struct ocv_entry *entry, const uint32_t *values,
-                                             size_t n, size_t k)
-{
-    for (size_t i = 0; i < m->n; i++)
-        if (m->list[i].entry == entry && m->list[i].n_values == n &&
-            has_bit(m->list[i].covers, k) &&
-            !memcmp(m->list[i].features, values, n * sizeof(*values)))
-            return &m->list[i];
-    return NULL;
-}
-
 static int add_alternative(struct constraint_build *m, const struct ocv_entry *entry, size_t k)
 {
     uint32_t features[COMBINATION_MAX + 1];
     const struct slurm_kind *kind = &m->nodes->kinds[k];
     const struct ocv_candidate *place = m->places[entry->position][k];
     size_t n = best_values(m, entry, kind, features), n_values = n;
-    struct slurm_alternative *a = n == SIZE_MAX ? NULL : made_before(m, entry, features, n, k);
-    if (a) {
+    struct slurm_alternative *a = NULL;
+    for (size_t i = 0; i < m->n && !a; i++) /* n_values is never SIZE_MAX */
+        if (m->list[i].entry == entry && m->list[i].n_values == n &&
+            has_bit(m->list[i].covers, k) &&
+            !memcmp(m->list[i].features, features, n * sizeof(*features)))
+            a = &m->list[i];
+    if (a) { /* of the same values that the kind has */
         a->place = ocv_match_compare_places(place, a->place) < 0 ? place : a->place;
         return OCV_OK;
     }

@@ -105,24 +105,6 @@ static bool copy_text(char **out, const char *text, size_t len)
     return *out || !len;
 }
 
-static int split_auth(const char *auth, struct ocv_credentials *out, struct ocv_error *err)
-{
-    size_t len = 0;
-    char *pair = ocv_base64_decode(auth, &len);
-    if (!pair)
-        return ocv_error_set(err, OCV_ERR_CONFIG, "auth is not base64 of user:password");
-    char *colon = memchr(pair, ':', len);
-    int status = OCV_OK;
-    if (!colon || memchr(pair, '\0', (size_t)(colon - pair)))
-        status = ocv_error_set(err, OCV_ERR_CONFIG, "auth is not base64 of user:password");
-    else if (!copy_text(&out->username, pair, (size_t)(colon - pair)) ||
-             !copy_text(&out->password, colon + 1, strlen(colon + 1)))
-        status = ocv_error_nomem(err);
-    explicit_bzero(pair, len);
-    free(pair);
-    return status;
-}
-
 /* A member that is a text, and not an empty one. */
 static const char *text_of(const json_t *entry, const char *key)
 {
@@ -138,11 +120,21 @@ static int read_entry(const json_t *entry, struct ocv_credentials *out, struct o
     const char *token = text_of(entry, "registrytoken");
     int status = OCV_OK;
     *out = (struct ocv_credentials){0};
-    if (auth)
-        status = split_auth(auth, out, err);
-    else if (user && (!copy_text(&out->username, user, strlen(user)) ||
-                      !copy_text(&out->password, password ? password : "",
-                                 password ? strlen(password) : 0)))
+    if (auth) {
+        size_t len = 0;
+        char *pair = ocv_base64_decode(auth, &len);
+        const char *colon = pair ? memchr(pair, ':', len) : NULL;
+        if (!colon || memchr(pair, '\0', (size_t)(colon - pair)))
+            status = ocv_error_set(err, OCV_ERR_CONFIG, "auth is not base64 of user:password");
+        else if (!copy_text(&out->username, pair, (size_t)(colon - pair)) ||
+                 !copy_text(&out->password, colon + 1, strlen(colon + 1)))
+            status = ocv_error_nomem(err);
+        if (pair)
+            explicit_bzero(pair, len);
+        free(pair);
+    } else if (user && (!copy_text(&out->username, user, strlen(user)) ||
+                        !copy_text(&out->password, password ? password : "",
+                                   password ? strlen(password) : 0)))
         status = ocv_error_nomem(err);
     if (status == OCV_OK &&
         ((identity && !copy_text(&out->identity_token, identity, strlen(identity))) ||
