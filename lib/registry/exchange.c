@@ -168,42 +168,37 @@ int ocv_exchange_poll(struct ocv_registry *registry, int wait_ms, struct ocv_err
     return ended ? OCV_OK : await(registry, wait_ms, err);
 }
 
-/* A token or a ping on the way may be what was waited for in vain; it says so itself. */
-static void note_silence(const struct ocv_exchange *x, int status)
-{
-    struct ocv_registry *registry = x->registry;
-    bool waited = x->state == OCV_EXCHANGE_RUNNING || ocv_exchange_was_silent(x);
-    bool silent = waited && !x->transfer.response.status;
-    registry->silent = status == OCV_ERR_NETWORK && (silent || registry->silent);
-}
-
 int ocv_exchange_run(struct ocv_exchange *x, struct ocv_error *err)
 {
-    x->registry->silent = false;
-    while (x->state != OCV_EXCHANGE_DONE) {
+    struct ocv_registry *registry = x->registry;
+    int status = OCV_OK;
+    registry->silent = false;
+    while (status == OCV_OK) {
         int wait_ms = POLL_MS;
         ocv_exchange_step(x, &wait_ms);
         if (x->state == OCV_EXCHANGE_DONE)
             break;
-        ocv_wait_report(x->registry, x);
+        ocv_wait_report(registry, x);
         bool ended;
-        int status = work(x->registry, &ended, err);
+        status = work(registry, &ended, err);
         if (status == OCV_OK && !ended && x->pause)
             status = x->pause(x->data, err);
         if (status == OCV_OK && !ended && !x->transfer.done)
-            status = await(x->registry, wait_ms, err);
+            status = await(registry, wait_ms, err);
         if (status == OCV_ERR_NETWORK) /* the poll does not know which exchange failed */
             (void)ocv_error_prefix(err, "%s", x->what);
-        if (status < 0) {
-            note_silence(x, status);
-            return status;
-        }
     }
-    if (x->status < 0)
-        note_silence(x, x->status);
-    if (x->status < 0 && err)
-        *err = x->error;
-    return x->status;
+    if (status == OCV_OK) {
+        status = x->status;
+        if (status < 0 && err)
+            *err = x->error;
+    }
+    /* A token or a ping on the way may be what was waited for in vain; it says so itself. */
+    bool waited = x->state == OCV_EXCHANGE_RUNNING || ocv_exchange_was_silent(x);
+    if (status < 0)
+        registry->silent = status == OCV_ERR_NETWORK &&
+                           ((waited && !x->transfer.response.status) || registry->silent);
+    return status;
 }
 
 bool ocv_registry_was_silent(const struct ocv_registry *registry)

@@ -121,43 +121,15 @@ int ocv_registry_has_blob(struct ocv_registry *registry, const struct ocv_refere
     return status;
 }
 
-/* A Location may be absolute; it must stay on the registry that was asked, where the token is for.
- * `*path`: from the registry's own prefix on, with its query, and room for the digest. */
-static int session_path(const struct push_request *s, const char *digest, char **path,
-                        struct ocv_error *err)
-{
-    const struct ocv_exchange *x = &s->exchange;
-    const char *location = x->transfer.response.location;
-    char here[OCV_ORIGIN_MAX], there[OCV_ORIGIN_MAX];
-    *path = NULL;
-    if (!location)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s: no Location for the upload", s->what);
-    if (location[0] != '/') {
-        if (ocv_exchange_origin(x, here) < 0 || ocv_url_origin(location, there, NULL) < 0 ||
-            strcmp(here, there) != 0)
-            return ocv_error_set(err, OCV_ERR_NETWORK,
-                                 "%s: the registry redirects the upload to another server",
-                                 s->what);
-        location = strstr(location, "://") + 3;
-        location = strchr(location, '/');
-    }
-    size_t prefix = strlen(x->host->prefix);
-    if (location && prefix && !strncmp(location, x->host->prefix, prefix))
-        location += prefix;
-    if (!location)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s: a Location without a path for the upload",
-                             s->what);
-    if (asprintf(path, "%s%cdigest=%s", location, strchr(location, '?') ? '&' : '?', digest) < 0)
-        return ocv_error_nomem(err);
-    return OCV_OK;
-}
-
-/* Begin an upload, or have the blob mounted: `*session` is NULL then. */
+/* Begin an upload, or have the blob mounted: `*session` is NULL then, else a path from the
+ * registry's own prefix on, with its query, and the digest. */
 static int begin_upload(struct ocv_registry *registry, const struct ocv_reference *reference,
                         const struct ocv_push *push, char **session, struct ocv_error *err)
 {
     const char *digest = push->descriptor.digest;
+    char here[OCV_ORIGIN_MAX], there[OCV_ORIGIN_MAX];
     auto_step s = {0};
+    const struct ocv_exchange *x = &s.exchange;
     char *path = NULL;
     int n = push->from ? asprintf(&path, "/v2/%s/blobs/uploads/?mount=%s&from=%s",
                                   reference->repository, digest, push->from)
@@ -166,8 +138,29 @@ static int begin_upload(struct ocv_registry *registry, const struct ocv_referenc
     OCV_TRY(step_init(&s, registry, reference, "POST", n < 0 ? NULL : path, digest, err));
     s.exchange.upload = &s.upload; /* an empty body */
     OCV_TRY(ocv_exchange_run(&s.exchange, err));
-    return s.exchange.transfer.response.status == 201 ? OCV_OK
-                                                      : session_path(&s, digest, session, err);
+    if (x->transfer.response.status == 201)
+        return OCV_OK;
+    /* A Location may be absolute; it must stay on the registry that was asked, where the token is
+     * for. */
+    const char *location = x->transfer.response.location;
+    if (!location)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: no Location for the upload", s.what);
+    if (location[0] != '/') {
+        if (ocv_exchange_origin(x, here) < 0 || ocv_url_origin(location, there, NULL) < 0 ||
+            strcmp(here, there) != 0)
+            return ocv_error_set(err, OCV_ERR_NETWORK,
+                                 "%s: the registry redirects the upload to another server", s.what);
+        location = strchr(strstr(location, "://") + 3, '/');
+    }
+    size_t prefix = strlen(x->host->prefix);
+    if (location && prefix && !strncmp(location, x->host->prefix, prefix))
+        location += prefix;
+    if (!location)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: a Location without a path for the upload",
+                             s.what);
+    if (asprintf(session, "%s%cdigest=%s", location, strchr(location, '?') ? '&' : '?', digest) < 0)
+        return ocv_error_nomem(err);
+    return OCV_OK;
 }
 
 /* `path` is taken over. */
