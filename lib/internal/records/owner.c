@@ -58,30 +58,26 @@ static int make_in(int parent, const char *dir, const char *name, struct ocv_err
     return fchmod(fd, 0755) < 0 ? ocv_file_fail(err, dir, name, "change") : OCV_OK;
 }
 
-static int make_directory(const char *dir, struct ocv_error *err)
-{
-    struct stat st;
-    if (lstat(dir, &st) == 0)
-        return OCV_OK;
-    ocv_auto_free char *copy = strdup(dir);
-    if (!copy)
-        return ocv_error_nomem(err);
-    size_t len = strlen(copy);
-    while (len > 1 && copy[len - 1] == '/')
-        copy[--len] = '\0';
-    char *slash = strrchr(copy, '/');
-    const char *name = slash ? slash + 1 : copy;
-    const char *above = !slash ? "." : slash == copy ? "/" : copy;
-    if (slash)
-        *slash = '\0';
-    OCV_TRY(ocv_directory_make(above, 0755, err));
-    ocv_auto_fd int parent = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return parent < 0 ? ocv_file_fail(err, above, NULL, "open") : make_in(parent, above, name, err);
-}
-
 int ocv_record_open(const char *dir, const char *name, int *out, bool *other, struct ocv_error *err)
 {
-    OCV_TRY(make_directory(dir, err));
+    struct stat st;
+    if (lstat(dir, &st) < 0) {
+        ocv_auto_free char *copy = strdup(dir);
+        if (!copy)
+            return ocv_error_nomem(err);
+        size_t len = strlen(copy);
+        while (len > 1 && copy[len - 1] == '/')
+            copy[--len] = '\0';
+        char *slash = strrchr(copy, '/');
+        const char *above = !slash ? "." : slash == copy ? "/" : copy;
+        if (slash)
+            *slash = '\0';
+        OCV_TRY(ocv_directory_make(above, 0755, err));
+        ocv_auto_fd int parent = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (parent < 0)
+            return ocv_file_fail(err, above, NULL, "open");
+        OCV_TRY(make_in(parent, above, slash ? slash + 1 : copy, err));
+    }
     ocv_auto_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return ocv_file_fail(err, dir, NULL, "open");

@@ -16,24 +16,6 @@ int ocv_slurm_short(const char *feature, char out[OCV_SLURM_SHORT_MAX], struct o
     return OCV_OK;
 }
 
-/* Of a device that counts: where it has no list of its own, the namespace's holds. */
-static bool all_devices_have(const struct ocv_namespace *ns, const struct ocv_feature *common,
-                             const char *feature, const char *value)
-{
-    for (size_t i = 0; i < ns->n_devices; i++) {
-        const struct ocv_device *device = &ns->devices[i];
-        const struct ocv_feature *f =
-            ocv_feature_find(device->features, device->n_features, feature);
-        bool has = device->secondary;
-        f = f ? f : common;
-        for (size_t k = 0; f && k < f->n_values && !has; k++)
-            has = !strcmp(f->values[k], value);
-        if (!has)
-            return false;
-    }
-    return true;
-}
-
 struct property_walk {
     ocv_slurm_property visit;
     void *data;
@@ -45,9 +27,20 @@ static int visit_feature(const struct property_walk *w, const struct ocv_namespa
 {
     for (size_t i = 0; i < feature->n_values; i++) {
         const struct ocv_property p = {ns->name, feature->name, feature->values[i]};
+        /* Do all devices that count have it? Where one has no list of its own, the namespace's
+         * holds. */
+        bool all = true;
+        for (size_t d = 0; d < ns->n_devices && all; d++) {
+            const struct ocv_device *device = &ns->devices[d];
+            const struct ocv_feature *f =
+                ocv_feature_find(device->features, device->n_features, p.feature);
+            f = f ? f : common;
+            all = device->secondary;
+            for (size_t k = 0; f && k < f->n_values && !all; k++)
+                all = !strcmp(f->values[k], p.value);
+        }
         /* what is no property no image can ask for */
-        if (all_devices_have(ns, common, p.feature, p.value) &&
-            ocv_property_name_valid(p.ns, strlen(p.ns)) &&
+        if (all && ocv_property_name_valid(p.ns, strlen(p.ns)) &&
             ocv_property_name_valid(p.feature, strlen(p.feature)) &&
             ocv_property_value_valid(p.value, strlen(p.value)))
             OCV_TRY(w->visit(w->data, p, w->err));
