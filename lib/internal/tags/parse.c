@@ -108,9 +108,9 @@ static int add_groups(struct parser *p, const struct ocv_tag_pair *groups, size_
     struct ocv_tag *tag = p->tag;
     char filled[OCV_TAG_TEXT_MAX];
     for (size_t i = 0; i < n; i++) {
-        const char *key = groups[i].key, *old = ocv_tag_group_value(tag, key);
         if (ocv_tag_template(groups[i].text, text, captures, false, filled) != OCV_OK || !*filled)
             continue;
+        const char *key = groups[i].key, *old = ocv_tag_group_value(tag, key);
         if (old && strcmp(old, filled) != 0)
             OCV_TRY(fail_ambiguous(p, "%s is %s and %s", key, old, filled));
         if (old)
