@@ -128,6 +128,7 @@ struct fetch_job {
     enum job_state state;
     bool place, queued; /* it has a place among shared downloads, or waits for one */
     size_t i;           /* of fetches */
+    const struct ocv_descriptor *descriptor;
     struct ocv_blob_writer *writer;
     struct ocv_exchange exchange;
     char *path;
@@ -152,11 +153,6 @@ struct fetcher {
     struct fetch_job job[OCV_FETCH_JOBS_MAX];
 };
 
-static const struct ocv_descriptor *job_descriptor(const struct fetch_job *job)
-{
-    return &job->fetcher->fetches[job->i].descriptor;
-}
-
 static void report_progress(struct fetch_job *job, bool finished, bool cached)
 {
     struct fetcher *f = job->fetcher;
@@ -164,7 +160,7 @@ static void report_progress(struct fetch_job *job, bool finished, bool cached)
         return;
     job->told = job->offset;
     if (f->progress)
-        f->progress(f->data, job->i, finished ? job_descriptor(job)->size : job->offset, finished,
+        f->progress(f->data, job->i, finished ? job->descriptor->size : job->offset, finished,
                     cached);
 }
 
@@ -180,7 +176,7 @@ static int begin_blob(void *data, struct ocv_exchange *x)
 {
     struct fetch_job *job = data;
     const struct ocv_response *r = &x->transfer.response;
-    int64_t size = job_descriptor(job)->size;
+    int64_t size = job->descriptor->size;
     if (job->offset && r->status == 206) {
         if (r->range_start == job->offset && (r->range_total < 0 || r->range_total == size))
             return OCV_OK;
@@ -199,7 +195,7 @@ static int begin_blob(void *data, struct ocv_exchange *x)
 static int write_blob(void *data, const char *bytes, size_t len, struct ocv_error *err)
 {
     struct fetch_job *job = data;
-    int64_t size = job_descriptor(job)->size;
+    int64_t size = job->descriptor->size;
     if ((int64_t)len > size - job->offset)
         return ocv_error_set(err, OCV_ERR_MISMATCH, "exceeds the announced %lld bytes",
                              (long long)size);
@@ -254,7 +250,7 @@ static void job_done(struct fetch_job *job)
 static int job_open(struct fetch_job *job, int *wait_ms, struct ocv_error *err)
 {
     bool present = false, busy = false;
-    const struct ocv_descriptor *d = job_descriptor(job);
+    const struct ocv_descriptor *d = job->descriptor;
     if (job->queued && !take_place(job))
         return OCV_OK;
     int status = ocv_blob_writer_try_open(job->fetcher->layout, d->digest, d->size, &job->writer,
@@ -322,13 +318,13 @@ static int job_receive(struct fetch_job *job, int *wait_ms, struct ocv_error *er
         return x->status;
     }
     *wait_ms = 0;
-    if (job->offset < job_descriptor(job)->size) { /* a body without length that simply ended */
+    if (job->offset < job->descriptor->size) { /* a body without length that simply ended */
         if (x->attempts++ < x->registry->retries) {
             x->state = OCV_EXCHANGE_READY;
             return OCV_OK;
         }
         return ocv_error_set(err, OCV_ERR_NETWORK, "%s: ends after %lld of %lld bytes", job->what,
-                             (long long)job->offset, (long long)job_descriptor(job)->size);
+                             (long long)job->offset, (long long)job->descriptor->size);
     }
     settle_job(job);
     return OCV_OK;
@@ -375,6 +371,7 @@ static int job_step(struct fetch_job *job, int *wait_ms, struct ocv_error *err)
         if (!job->path || !job->what)
             return ocv_error_nomem(err);
         job->i = i;
+        job->descriptor = d;
         job->offset = 0;
         job->told = -1;
         job->resumed = job->again = job->queued = false;

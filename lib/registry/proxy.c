@@ -118,42 +118,35 @@ static bool entry_matches(const char *entry, size_t len, const char *host, size_
     return name == n ? !below : host[n - name - 1] == '.';
 }
 
-/* As the engines read the list; spaces separate, too. */
-static bool is_excepted(const char *url)
-{
-    static const char *const names[] = {"NO_PROXY", "no_proxy", NULL};
-    const char *host, *name = first_set(names), *list = name ? getenv(name) : NULL;
-    char port[8] = "";
-    size_t len = find_host(url, &host), n = find_port(host, len);
-    if (n < len)
-        snprintf(port, sizeof(port), "%.*s", (int)(len - n - 1), host + n + 1);
-    else
-        snprintf(port, sizeof(port), "%s", strncmp(url, "https:", 6) ? "80" : "443");
-    for (const char *at = list; at && *at;) {
-        size_t size = strcspn(at, ", \t");
-        if (size && entry_matches(at, size, host, n, port))
-            return true;
-        at += size + (at[size] != '\0');
-    }
-    return false;
-}
-
 const char *ocv_proxy_find(const char *url, char *proxy, size_t size)
 {
     static const char *const tls[] = {"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", NULL};
     /* HTTP_PROXY is not read: in a CGI program it is what a client sent */
     static const char *const plain[] = {"http_proxy", "ALL_PROXY", "all_proxy", NULL};
-    const char *variable = first_set(strncmp(url, "https:", 6) ? plain : tls), *host;
+    static const char *const exceptions[] = {"NO_PROXY", "no_proxy", NULL};
+    bool secure = !strncmp(url, "https:", 6);
+    const char *variable = first_set(secure ? tls : plain), *host;
     const char *value = variable ? getenv(variable) : NULL;
-    char authority[300];
-    size_t len = find_host(url, &host);
+    char authority[300], port[8];
+    size_t len = find_host(url, &host), n = find_port(host, len);
     snprintf(authority, sizeof(authority), "%.*s", (int)len, host);
     /* this machine is never asked through another one, as for the engines */
-    if (!value || ocv_reference_host_is_loopback(authority) || is_excepted(url))
+    if (!value || ocv_reference_host_is_loopback(authority))
         return NULL;
+    /* as the engines read the list; spaces separate, too */
+    const char *name = first_set(exceptions), *entry = name ? getenv(name) : NULL;
+    if (n < len)
+        snprintf(port, sizeof(port), "%.*s", (int)(len - n - 1), host + n + 1);
+    else
+        snprintf(port, sizeof(port), "%s", secure ? "443" : "80");
+    for (size_t taken; entry && *entry; entry += taken + (entry[taken] != '\0')) {
+        taken = strcspn(entry, ", \t");
+        if (taken && entry_matches(entry, taken, host, n, port))
+            return NULL;
+    }
     /* a password with a slash of its own would otherwise look like the host */
     const char *at = strrchr(value, '@');
-    size_t n = find_host(at ? at + 1 : value, &host);
+    n = find_host(at ? at + 1 : value, &host);
     snprintf(proxy, size, "%.*s", (int)n, host);
     return variable;
 }

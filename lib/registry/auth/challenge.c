@@ -8,16 +8,13 @@
 #include <string.h>
 #include <strings.h>
 
+static const char token[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                            "!#$%&'*+-.^_`|~/";
+
 struct cursor {
     const char *p;
     const char *end;
 };
-
-static bool is_token(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c && strchr("!#$%&'*+-.^_`|~/", c));
-}
 
 static void skip_set(struct cursor *c, const char *set)
 {
@@ -84,8 +81,7 @@ size_t ocv_challenge_parse(const char *text, size_t len, struct ocv_challenge *o
     while (n < max) {
         skip_set(&c, " \t,\r\n");
         const char *name = c.p;
-        while (c.p < c.end && is_token(*c.p))
-            c.p++;
+        skip_set(&c, token);
         size_t name_len = (size_t)(c.p - name);
         if (!name_len)
             break;
