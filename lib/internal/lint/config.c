@@ -85,15 +85,6 @@ static int set_levels(struct ocv_lint_config *config, const struct ocv_yaml_read
     return OCV_OK;
 }
 
-static int read_names(struct ocv_lint_config *config, const struct ocv_yaml_reader *r,
-                      const char *key, const enum ocv_lint_level *level)
-{
-    const struct ocv_yaml *list = ocv_yaml_get(config->root, key);
-    for (const struct ocv_yaml *m = list ? list->first : NULL; m; m = m->next)
-        OCV_TRY(set_levels(config, r, m, m->text, level));
-    return OCV_OK;
-}
-
 static const struct ocv_yaml_rule rule_name = {
     .takes = OCV_TAKES_TEXT, .wanted = "the id or name of a rule, a group, or all"};
 static const struct ocv_yaml_rule rule_names = {.takes = OCV_TAKES_LIST, .item = &rule_name};
@@ -120,7 +111,7 @@ const struct ocv_yaml_rule ocv_lint_config_rule = {.takes = OCV_TAKES_MAP, .tabl
 int ocv_lint_config_read(const char *source, const char *data, size_t len,
                          struct ocv_lint_config **out, struct ocv_error *err)
 {
-    static const enum ocv_lint_level off = OCV_LINT_OFF;
+    static const char *const lists[] = {"disable", "enable", "level"};
     const struct ocv_yaml_reader r = {source, err};
     ocv_auto(ocv_lint_config) config = calloc(1, sizeof(*config));
     if (!config)
@@ -129,17 +120,19 @@ int ocv_lint_config_read(const char *source, const char *data, size_t len,
         config->levels[i] = ocv_lint_rule(i)->level;
     OCV_TRY(
         ocv_yaml_load(&r, &ocv_lint_config_rule, data, len, OCV_LINT_CONFIG_MAX, &config->root));
-    OCV_TRY(read_names(config, &r, "disable", &off));
-    OCV_TRY(read_names(config, &r, "enable", NULL));
-    const struct ocv_yaml *map = ocv_yaml_get(config->root, "level");
-    for (const struct ocv_yaml *m = map ? map->first : NULL; m; m = m->next) {
-        enum ocv_lint_level wanted = OCV_LINT_OFF;
-        while (strcmp(ocv_lint_level_name(wanted), m->text) != 0)
-            wanted++; /* it is one of the words */
-        OCV_TRY(set_levels(config, &r, m, m->key, &wanted));
+    const struct ocv_yaml *list;
+    for (size_t i = 0; i < OCV_LINT_COUNT(lists); i++) {
+        list = ocv_yaml_get(config->root, lists[i]);
+        for (const struct ocv_yaml *m = list ? list->first : NULL; m; m = m->next) {
+            enum ocv_lint_level wanted = OCV_LINT_OFF;
+            while (m->key && strcmp(ocv_lint_level_name(wanted), m->text) != 0)
+                wanted++; /* it is one of the words */
+            bool enable = !strcmp(lists[i], "enable");
+            OCV_TRY(set_levels(config, &r, m, m->key ? m->key : m->text, enable ? NULL : &wanted));
+        }
     }
 
-    const struct ocv_yaml *list = ocv_yaml_get(config->root, "allow");
+    list = ocv_yaml_get(config->root, "allow");
     config->allow = calloc((list ? list->n : 0) + 1, sizeof(*config->allow));
     if (!config->allow)
         return ocv_error_nomem(err);
