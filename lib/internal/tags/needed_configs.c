@@ -29,17 +29,6 @@ static int append_property(struct ocv_buffer *text, const char *ns, const char *
     return ocv_buffer_printf(text, err, "%s%s", text->len ? ", " : "", piece);
 }
 
-/* What no answer gives such a tag: the branch of libraries that its family does not bring. */
-static bool is_out_of_reach(const struct ocv_tag *tag, const char *ns, const char *feature)
-{
-    if (strcmp(ns, OCV_TOOLKIT_NAMESPACE) != 0 || strcmp(feature, OCV_TOOLKIT_COMPAT) != 0)
-        return false;
-    for (size_t i = 0; i < tag->family->n_cudas; i++)
-        if (tag->family->cudas[i].compat)
-            return false;
-    return true;
-}
-
 /* The best values of the host, and of each of its devices: a list of any length ranks as its best.
  */
 static int append_features(const struct ocv_tag *tag, const char *ns, const char *asked,
@@ -54,7 +43,13 @@ static int append_features(const struct ocv_tag *tag, const char *ns, const char
             struct ocv_property p = ocv_properties_get(tag->said, k);
             said = said || (strcmp(p.ns, ns) == 0 && strcmp(p.feature, list[i].name) == 0);
         }
-        if ((said && !is_asked) || is_out_of_reach(tag, ns, list[i].name))
+        /* what no answer gives such a tag: the branch of libraries that its family does not bring
+         */
+        bool lacks =
+            !strcmp(ns, OCV_TOOLKIT_NAMESPACE) && !strcmp(list[i].name, OCV_TOOLKIT_COMPAT);
+        for (size_t k = 0; k < tag->family->n_cudas && lacks; k++)
+            lacks = !tag->family->cudas[k].compat;
+        if ((said && !is_asked) || lacks)
             continue;
         for (size_t k = 0; k < list[i].n_values && k < most; k++)
             OCV_TRY(append_property(text, ns, list[i].name, list[i].values[k], err));

@@ -259,14 +259,6 @@ static bool default_applies(struct parser *p, const struct ocv_tag_default *d)
     return ocv_tag_where_holds(p->tag, &d->where, &p->nomem);
 }
 
-static bool same_question(const struct ocv_tag_default *a, const struct ocv_tag_default *b)
-{
-    bool same = a->n_missing == b->n_missing;
-    for (size_t i = 0; same && i < a->n_missing; i++)
-        same = strcmp(a->missing[i], b->missing[i]) == 0;
-    return same;
-}
-
 /* Of the defaults that ask for the same kinds, the first that applies is used. */
 static int parse_defaults(struct parser *p)
 {
@@ -277,8 +269,13 @@ static int parse_defaults(struct parser *p)
     for (size_t i = 0; i < f->n_defaults; i++) {
         const struct ocv_tag_default *d = &f->defaults[i];
         bool done = false;
-        for (size_t k = 0; k < i && !done; k++)
-            done = same_question(&f->defaults[k], d) && default_applies(p, &f->defaults[k]);
+        for (size_t k = 0; k < i && !done; k++) {
+            const struct ocv_tag_default *earlier = &f->defaults[k];
+            bool same = earlier->n_missing == d->n_missing;
+            for (size_t m = 0; same && m < d->n_missing; m++)
+                same = strcmp(earlier->missing[m], d->missing[m]) == 0;
+            done = same && default_applies(p, earlier);
+        }
         if (done || !default_applies(p, d))
             continue;
         /* a part that is not understood may be the one that is missed */

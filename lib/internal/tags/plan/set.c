@@ -41,20 +41,6 @@ bool ocv_tag_joins(const struct ocv_tag *tag, const char *format)
     return true;
 }
 
-static char *identity_of(struct ocv_arena *arena, const struct ocv_tag *tag)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX + 2 * OCV_TAG_TEXT_MAX);
-    if (ocv_buffer_printf(&text, NULL, "%s|", tag->platform ? tag->platform : "") < 0)
-        return NULL;
-    for (size_t i = 0; i < tag->n_asks; i++)
-        if (ocv_buffer_printf(&text, NULL, "%.64s?%.64s ", tag->asks[i], tag->asked_by[i]) < 0)
-            return NULL;
-    if (ocv_properties_format(tag->properties, &text, NULL) < 0)
-        return NULL;
-    return ocv_arena_copy(arena, text.data, text.len);
-}
-
 /* The tag, or what its parts make of it, in a label's characters; a long or doubtful one keeps its
  * start and gets a hash. */
 static int make_label(const struct ocv_tag *tag, bool plain, char out[OCV_TAG_LABEL_MAX + 1],
@@ -103,8 +89,16 @@ int ocv_tag_set_add(struct ocv_tag_plan *plan, const char *name, const char *for
         set->format = format;
         plan->n_sets++;
     }
+    ocv_auto_buffer text; /* what a host can tell apart */
+    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX + 2 * OCV_TAG_TEXT_MAX);
+    int status = ocv_buffer_printf(&text, NULL, "%s|", tag->platform ? tag->platform : "");
+    for (size_t i = 0; i < tag->n_asks && status == OCV_OK; i++)
+        status = ocv_buffer_printf(&text, NULL, "%.64s?%.64s ", tag->asks[i], tag->asked_by[i]);
+    if (status == OCV_OK)
+        status = ocv_properties_format(tag->properties, &text, NULL);
     struct ocv_tag_member *member = ocv_array_grow(&set->members, set->n);
-    if (!member || !(member->identity = identity_of(&plan->arena, tag)))
+    if (!member || status < 0 ||
+        !(member->identity = ocv_arena_copy(&plan->arena, text.data, text.len)))
         return ocv_error_nomem(err);
     member->tag = tag;
     set->n++;
