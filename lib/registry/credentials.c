@@ -80,25 +80,6 @@ static int try_file(struct ocv_registry *registry, const char *path, const char 
     return status;
 }
 
-static int ask_providers(struct ocv_registry *registry, const char *host, const char *repository,
-                         struct ocv_credentials *out, struct ocv_error *err)
-{
-    ocv_auto_free char *image = NULL;
-    const struct ocv_providers_patience patience = {registry->interrupted, registry->deadline};
-    if (asprintf(&image, "%s%s%s", host, repository ? "/" : "", repository ? repository : "") < 0) {
-        image = NULL;
-        return ocv_error_nomem(err);
-    }
-    int status = ocv_providers_find(registry->credential_providers, image, &patience, out,
-                                    registry->note, sizeof(registry->note), err);
-    if (!ocv_credentials_empty(out)) {
-        snprintf(registry->source, sizeof(registry->source), "a credential provider");
-        ocv_registry_log(registry, "%s: credentials from a credential provider", host);
-    } else if (registry->note[0])
-        ocv_registry_log(registry, "%s", registry->note);
-    return status;
-}
-
 int ocv_creds_find(struct ocv_registry *registry, const char *account, const char *repository,
                    struct ocv_credentials *out, struct ocv_error *err)
 {
@@ -132,8 +113,21 @@ int ocv_creds_find(struct ocv_registry *registry, const char *account, const cha
                     try_file(registry, places.list[i].path, account, repository, false, out, err);
         ocv_auth_places_free(&places);
     }
-    if (status == OCV_OK && ocv_credentials_empty(out) && registry->credential_providers)
-        status = ask_providers(registry, account, repository, out, err);
+    if (status == OCV_OK && ocv_credentials_empty(out) && registry->credential_providers) {
+        const struct ocv_providers_patience patience = {registry->interrupted, registry->deadline};
+        ocv_auto_free char *image = NULL;
+        if (asprintf(&image, "%s%s%s", account, repository ? "/" : "",
+                     repository ? repository : "") < 0)
+            image = NULL;
+        status = image ? ocv_providers_find(registry->credential_providers, image, &patience, out,
+                                            registry->note, sizeof(registry->note), err)
+                       : ocv_error_nomem(err);
+        if (!ocv_credentials_empty(out)) {
+            snprintf(registry->source, sizeof(registry->source), "a credential provider");
+            ocv_registry_log(registry, "%s: credentials from a credential provider", account);
+        } else if (image && registry->note[0])
+            ocv_registry_log(registry, "%s", registry->note);
+    }
     if (status < 0)
         ocv_credentials_free(out);
     return status;

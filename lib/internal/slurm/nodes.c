@@ -99,16 +99,6 @@ static int add_property(struct node_reader *r, json_t *tree, const char *text, s
                : ocv_error_nomem(r->err);
 }
 
-static bool is_short(const char *text, size_t len)
-{
-    if (len != OCV_SLURM_SHORT_MAX - 1 || text[0] != 'v')
-        return false;
-    for (size_t i = 1; i < len; i++)
-        if (!strchr("0123456789abcdef", text[i]))
-            return false;
-    return true;
-}
-
 static int add_profile(struct node_reader *r, json_t *tree)
 {
     char name[32];
@@ -159,7 +149,10 @@ static int read_line(struct node_reader *r, struct ocv_span line)
     while (ocv_span_split(&line, ',', &feature)) {
         if (feature.len > FEATURE_MAX || memchr(feature.data, '\0', feature.len))
             return ocv_error_set(r->err, OCV_ERR_DATA, "line %zu: not a feature", r->line);
-        r->n_shorts += is_short(feature.data, feature.len);
+        bool is_short = feature.len == OCV_SLURM_SHORT_MAX - 1 && feature.data[0] == 'v';
+        for (size_t i = 1; i < feature.len && is_short; i++)
+            is_short = strchr("0123456789abcdef", feature.data[i]);
+        r->n_shorts += is_short;
         OCV_TRY(add_property(r, tree, feature.data, feature.len));
     }
     OCV_TRY(add_profile(r, tree));
