@@ -312,22 +312,6 @@ static size_t read_challenges(const struct ocv_buffer *text, struct ocv_challeng
     return usable;
 }
 
-/* Some registries refuse with 403, with 404, or with 401 and no more, and only /v2/ says how to log
- * in (zot, Docker Hub). The scope there is not this repository's. */
-static int ask_challenges(struct ocv_exchange *x, struct ocv_challenge *list, size_t *n,
-                          struct ocv_error *err)
-{
-    const struct ocv_buffer *text = NULL;
-    *n = read_challenges(&x->transfer.response.challenges, list);
-    if (*n || !*x->repository)
-        return OCV_OK;
-    OCV_TRY(ocv_ping_challenges(x, &text, err));
-    *n = read_challenges(text, list);
-    for (size_t i = 0; i < *n; i++)
-        list[i].scope[0] = '\0';
-    return OCV_OK;
-}
-
 static int answer_challenge(struct ocv_exchange *x, const char *origin, struct ocv_challenge *list,
                             size_t n, const struct ocv_credentials *credentials,
                             struct ocv_error *err)
@@ -398,7 +382,16 @@ int ocv_auth_answer(struct ocv_exchange *x, const char *origin, struct ocv_error
         if (status == OCV_OK && empty && x->transfer.response.status != 401)
             status = OCV_ERR_NOT_FOUND;
         if (status == OCV_OK && !credentials.registry_token)
-            status = ask_challenges(x, list, &n, err);
+            n = read_challenges(&x->transfer.response.challenges, list);
+        /* Some registries refuse with 403, with 404, or with 401 and no more, and only /v2/ says
+         * how to log in (zot, Docker Hub). The scope there is not this repository's. */
+        if (status == OCV_OK && !credentials.registry_token && n == 0 && *x->repository) {
+            const struct ocv_buffer *text = NULL;
+            status = ocv_ping_challenges(x, &text, err);
+            n = status == OCV_OK ? read_challenges(text, list) : 0;
+            for (size_t i = 0; i < n; i++)
+                list[i].scope[0] = '\0';
+        }
         if (status == OCV_OK && credentials.registry_token)
             status = answer_token(x, credentials.registry_token, err);
         else if (status == OCV_OK)

@@ -31,26 +31,6 @@ static int append_file(struct ocv_buffer *out, const char *path, struct ocv_erro
     return OCV_ERR_CONFIG;
 }
 
-static int use_client_cert(struct ocv_registry_host *host, const char *dir, const char *name,
-                           struct ocv_error *err)
-{
-    if (host->cert)
-        return OCV_OK;
-    if (asprintf(&host->cert, "%s/%s", dir, name) < 0) {
-        host->cert = NULL;
-        return ocv_error_nomem(err);
-    }
-    int stem = (int)(strlen(name) - strlen(".cert"));
-    if (asprintf(&host->key, "%s/%.*s.key", dir, stem, name) < 0) {
-        host->key = NULL;
-        return ocv_error_nomem(err);
-    }
-    if (access(host->key, R_OK))
-        return ocv_error_set(err, OCV_ERR_CONFIG, "%s: no usable key %s: %s", host->cert, host->key,
-                             strerror(errno));
-    return OCV_OK;
-}
-
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
     return strcmp((*a)->d_name, (*b)->d_name);
@@ -78,8 +58,17 @@ static int read_certs_d(struct ocv_registry_host *host, const char *root, bool a
             snprintf(path, sizeof(path), "%s/%s", dir, name);
             if (ocv_text_ends(name, ".crt") && !host->insecure) /* else nothing is verified */
                 status = append_file(&host->ca, path, err);
-            else if (ocv_text_ends(name, ".cert") && !anonymous)
-                status = use_client_cert(host, dir, name, err);
+            else if (ocv_text_ends(name, ".cert") && !anonymous && !host->cert) {
+                int stem = (int)(strlen(name) - strlen(".cert"));
+                host->cert = strdup(path);
+                if (asprintf(&host->key, "%s/%.*s.key", dir, stem, name) < 0)
+                    host->key = NULL;
+                if (!host->cert || !host->key)
+                    status = ocv_error_nomem(err);
+                else if (access(host->key, R_OK))
+                    status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: no usable key %s: %s",
+                                           host->cert, host->key, strerror(errno));
+            }
         }
         free(names[i]);
     }
