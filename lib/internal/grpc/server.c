@@ -176,16 +176,6 @@ static void sweep_connections(struct grpc_server *s)
     }
 }
 
-static bool is_drained(struct grpc_server *s)
-{
-    pthread_mutex_lock(&s->lock);
-    bool done = s->n_queue == 0 && s->n_running == 0 && !s->woken;
-    pthread_mutex_unlock(&s->lock);
-    for (const struct connection *c = s->connections; c && done; c = c->next)
-        done = !c->calls && c->out.len == 0;
-    return done;
-}
-
 static void handle_connection(const struct grpc_server *s, const struct epoll_event *event)
 {
     struct connection *c = s->connections;
@@ -265,14 +255,21 @@ bool grpc_server_turn(struct grpc_server *s)
         }
     }
     sweep_connections(s);
-    bool over = fault || (s->stopping && is_drained(s));
+    bool drained = s->stopping;
+    if (drained) {
+        pthread_mutex_lock(&s->lock);
+        drained = s->n_queue == 0 && s->n_running == 0 && !s->woken;
+        pthread_mutex_unlock(&s->lock);
+    }
+    for (const struct connection *c = s->connections; c && drained; c = c->next)
+        drained = !c->calls && c->out.len == 0;
     if (fault)
         s->fault = fault;
     pthread_mutex_unlock(&s->frames);
     for (int i = 0; i < n; i++)
         if (events[i].data.u64 == ID_CLOCK && read(s->clock, &ignored, sizeof(ignored)) > 0)
             tick(s);
-    return over;
+    return fault || drained;
 }
 
 int grpc_server_run(struct grpc_server *s, struct ocv_error *err)
