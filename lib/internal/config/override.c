@@ -3,6 +3,7 @@
  * probed. */
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
+#include "lib/base/text.h"
 #include "lib/core/core_internal.h"
 #include "lib/core/resolve/resolve_internal.h"
 #include "lib/internal/config/config_internal.h"
@@ -55,10 +56,8 @@ static int append_version(void *values, const char *version)
  * reports. */
 static bool append_values(json_t *values, const struct ocv_override *o)
 {
-    static const char end[] = "_lower_bound";
     unsigned long newest = 0;
-    size_t len = strlen(o->feature);
-    bool bound = len > strlen(end) && !strcmp(o->feature + len - strlen(end), end), ok = true;
+    bool bound = ocv_text_ends(o->feature, "_lower_bound"), ok = true;
     for (size_t i = 0; i < o->values.count; i++) {
         unsigned long major, minor;
         if (!bound || !read_version(o->values.list[i], &major, &minor))

@@ -5,6 +5,7 @@
  * not depend on the caller's umask. What is secret is for the owner and the group of the directory
  * alone, as in kept_index.c. */
 #include "lib/base/file.h"
+#include "lib/base/text.h"
 #include "lib/core/core_internal.h"
 #include "lib/internal/records/records_internal.h"
 
@@ -136,9 +137,7 @@ static int visit_file(int fd, const char *name, const struct record_walk *walk)
 
 bool ocv_record_is_named(const char *name, const char *prefix, const char *suffix)
 {
-    size_t len = strlen(name), n = strlen(suffix);
-    return strncmp(name, prefix, strlen(prefix)) == 0 && len > n &&
-           strcmp(name + len - n, suffix) == 0;
+    return strncmp(name, prefix, strlen(prefix)) == 0 && ocv_text_ends(name, suffix);
 }
 
 int ocv_record_walk(const char *dir, const char *repository, const char *child,

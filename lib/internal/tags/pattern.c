@@ -168,18 +168,11 @@ static int rank_of(const char *p)
                : 2;
 }
 
-static const char *skip_item(const char *p)
-{
-    while (*p == '.' || *p == '_' || *p == '-' || *p == '+')
-        p++;
-    return p;
-}
-
 int ocv_tag_version_compare(const char *a, const char *b)
 {
     for (;;) {
-        a = skip_item(a);
-        b = skip_item(b);
+        a += strspn(a, "._-+");
+        b += strspn(b, "._-+");
         int ra = rank_of(a), rb = rank_of(b);
         if (ra != rb)
             return ra < rb ? -1 : 1;

@@ -3,6 +3,7 @@
  * administrator's file takes precedence over a shipped one. */
 #include "lib/base/arena.h"
 #include "lib/base/file.h"
+#include "lib/base/text.h"
 #include "lib/internal/tags/rules/read.h"
 
 #include <dirent.h>
@@ -155,8 +156,7 @@ int ocv_tag_file_read(const char *path, struct ocv_buffer *out, struct ocv_error
 
 static int is_yaml(const struct dirent *entry)
 {
-    size_t len = strlen(entry->d_name);
-    return entry->d_name[0] != '.' && len > 5 && strcmp(entry->d_name + len - 5, ".yaml") == 0;
+    return entry->d_name[0] != '.' && ocv_text_ends(entry->d_name, ".yaml");
 }
 
 int ocv_tag_rules_load(struct ocv_tag_rules *rules, const char *dir,
