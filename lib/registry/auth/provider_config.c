@@ -112,25 +112,6 @@ static const char **list_of(const struct ocv_yaml *map, const char *key, const c
     return out;
 }
 
-static char **variables_of(const struct ocv_yaml *map)
-{
-    const struct ocv_yaml *list = ocv_yaml_get(map, "env");
-    char **out = calloc((list ? list->n : 0) + 1, sizeof(*out));
-    size_t n = 0;
-    for (const struct ocv_yaml *m = list ? list->first : NULL; out && m; m = m->next) {
-        const char *value = ocv_yaml_text(m, "value");
-        if (asprintf(&out[n], "%s=%s", ocv_yaml_text(m, "name"), value ? value : "") >= 0) {
-            n++;
-            continue;
-        }
-        while (n)
-            free(out[--n]);
-        free(out);
-        out = NULL;
-    }
-    return out;
-}
-
 int ocv_provider_config_read(const char *source, const char *text, size_t len,
                              struct ocv_provider_config *out, struct ocv_error *err)
 {
@@ -144,16 +125,25 @@ int ocv_provider_config_read(const char *source, const char *text, size_t len,
     bool good = out->providers;
     for (const struct ocv_yaml *m = list->first; m && good; m = m->next) {
         struct ocv_provider *p = &out->providers[out->n++];
+        const struct ocv_yaml *env = ocv_yaml_get(m, "env");
         size_t n;
         p->name = ocv_yaml_text(m, "name");
         p->version = ocv_yaml_text(m, "apiVersion");
         p->globs = list_of(m, "matchImages", NULL, &p->n_globs);
         p->argv = list_of(m, "args", p->name, &n);
-        p->variables = variables_of(m);
+        p->variables = calloc((env ? env->n : 0) + 1, sizeof(*p->variables));
         p->for_service_account =
             ocv_yaml_flag(ocv_yaml_get(m, "tokenAttributes"), "requireServiceAccount");
         (void)ocv_go_duration_parse(ocv_yaml_text(m, "defaultCacheDuration"), &p->keep_ms);
         good = p->globs && p->argv && p->variables;
+        n = 0;
+        for (const struct ocv_yaml *v = env ? env->first : NULL; v && good; v = v->next, n++) {
+            const char *value = ocv_yaml_text(v, "value");
+            good = asprintf(&p->variables[n], "%s=%s", ocv_yaml_text(v, "name"),
+                            value ? value : "") >= 0;
+            if (!good)
+                p->variables[n] = NULL;
+        }
     }
     if (good)
         return OCV_OK;
