@@ -120,18 +120,6 @@ static int check_properties(const struct ocv_edit_entry *e, const struct ocv_edi
     return OCV_OK;
 }
 
-/* Is it the build, or the default, that the new one replaces? */
-static bool is_replaced(const struct ocv_edit *edit, const struct ocv_edit_entry *e,
-                        const struct ocv_edit_entry *other)
-{
-    if (other->changed || other->class == OCV_EDIT_OTHER)
-        return false;
-    if (e->class == OCV_EDIT_DEFAULT)
-        return other->class == OCV_EDIT_DEFAULT && ocv_edit_same_platform(e, other);
-    return e->label && other->label && !strcmp(e->label, other->label) &&
-           ocv_edit_same_place(edit, e, other);
-}
-
 int ocv_edit_check_against(const struct ocv_edit *edit, const struct ocv_edit_entry *e,
                            struct ocv_error *err)
 {
@@ -182,9 +170,17 @@ int ocv_edit_add(struct ocv_edit *edit, const struct ocv_edit_image *image, stru
     entry.added = true;
     entry.by_null = is_null;
     int status = is_null ? ocv_edit_entry_plain(&entry, err) : OCV_OK;
-    for (size_t i = edit->n; status == OCV_OK && image->replace && i-- > 0;)
-        if (i < edit->n && is_replaced(edit, &entry, &edit->entries[i]))
+    /* the build, or the default, that the new one replaces */
+    for (size_t i = edit->n; status == OCV_OK && image->replace && i-- > 0;) {
+        const struct ocv_edit_entry *e = &edit->entries[i];
+        if (i >= edit->n || e->changed || e->class == OCV_EDIT_OTHER)
+            continue;
+        if (entry.class == OCV_EDIT_DEFAULT
+                ? e->class == OCV_EDIT_DEFAULT && ocv_edit_same_platform(&entry, e)
+                : entry.label && e->label && !strcmp(entry.label, e->label) &&
+                      ocv_edit_same_place(edit, &entry, e))
             ocv_edit_drop(edit, i);
+    }
     if (status == OCV_OK)
         status = ocv_edit_check_against(edit, &entry, err);
     /* An ordinary image for machines that have an annotated `null`: the ordinary one is the
