@@ -53,22 +53,6 @@ int ocv_ping_challenges(struct ocv_exchange *asker, const struct ocv_buffer **ou
     return status;
 }
 
-/* A registry with a token server gives a token to anybody; each repository decides. */
-static enum ocv_registry_access access_of(const struct ocv_exchange *x)
-{
-    struct ocv_challenge list[4];
-    const struct ocv_buffer *text = &x->transfer.response.challenges;
-    for (const char *line = text->data; line && *line;) {
-        size_t len = strcspn(line, "\n");
-        size_t n = ocv_challenge_parse(line, len, list, sizeof(list) / sizeof(*list));
-        for (size_t i = 0; i < n; i++)
-            if (!strcmp(list[i].scheme, "bearer"))
-                return OCV_REGISTRY_ACCESS_TOKEN;
-        line += len + (line[len] == '\n');
-    }
-    return OCV_REGISTRY_ACCESS_LOGIN;
-}
-
 int ocv_registry_ping(struct ocv_registry *registry, const char *name, bool *logged_in,
                       enum ocv_registry_access *out, struct ocv_error *err)
 {
@@ -83,7 +67,18 @@ int ocv_registry_ping(struct ocv_registry *registry, const char *name, bool *log
     int64_t begun = x.begun;
     bool challenged = status == OCV_ERR_DENIED && local.http_status == 401;
     if (challenged)
-        *out = access_of(&x);
+        *out = OCV_REGISTRY_ACCESS_LOGIN;
+    /* A registry with a token server gives a token to anybody; each repository decides. */
+    const char *line = challenged ? x.transfer.response.challenges.data : NULL;
+    while (line && *line) {
+        struct ocv_challenge list[4];
+        size_t len = strcspn(line, "\n");
+        size_t n = ocv_challenge_parse(line, len, list, sizeof(list) / sizeof(*list));
+        for (size_t i = 0; i < n; i++)
+            if (!strcmp(list[i].scheme, "bearer"))
+                *out = OCV_REGISTRY_ACCESS_TOKEN;
+        line += len + (line[len] == '\n');
+    }
     ocv_exchange_free(&x);
     if (!challenged) {
         if (status < 0 && err)
