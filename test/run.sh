@@ -52,7 +52,7 @@ smoke=' slurm_devices vpull_engines variantd_podman vpull_containerd vpull_oci v
     variantd_containerd quickstart local_images setup match lock variantd_cri verify_containers index_tags hooks backendai
     choose variantd_private export_nfd export_backendai derive_attach node_setup verifier index_slips tags_config
     names variantctl variantd_layout harness coverage classes cli docs claim given_devices probe index_create index_changes
-    index_coverage index_manners setup_engines '
+    index_coverage index_manners setup_engines slim '
 
 # report NAME PASSED FAILED SKIPPED [LOG]: adds up, prints a line, and on failure the log
 report()

@@ -53,10 +53,9 @@ static const struct cli_command command = {
     .groups = CLI_REGISTRY,
     .end = "\n"
            "Examples:\n"
-           "  variantctl slim --dry-run registry.example/app:1.0 --for sm_80 --to oci:out:slim\n"
-           "  variantctl slim oci:images:app --for sm_80,sm_90 --to oci:images:slim\n"
-           "  variantctl slim registry.example/app:1.0 --for sm_80+sm_86,sm_90 \\\n"
-           "      --to registry.example/app:1.0-slim\n"};
+           "  variantctl slim --dry-run registry.example/gpu:1 --for sm_90 --to oci:cut:gpu\n"
+           "  variantctl slim oci:images:gpu --for sm_80+sm_86,sm_90 --to oci:images:slim\n"
+           "  variantctl slim registry.example/gpu:1 --for sm_80 --to registry.example/gpu:2\n"};
 
 static int read_targets(struct slim *s, struct ocv_error *err)
 {

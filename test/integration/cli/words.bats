@@ -21,7 +21,7 @@ setup_file()
     push_layout "$L:app" "$SERVER/app:1.0"
 }
 
-VERBS=(probe resolve explain coverage match claim derive "export nfd" "export slurm" "export backendai" lint lock
+VERBS=(probe resolve explain coverage match claim derive slim "export nfd" "export slurm" "export backendai" lint lock
     images verify setup vocabulary
     "setup containerd" "setup docker" "setup podman" "setup crio" index\ {create,add,remove,annotate,show,diff,copy}
     tags\ {parse,plan,check} fleet\ {pack,generate})
@@ -319,6 +319,7 @@ prepare()
     mkdir -p "$WORK/fleet" "$WORK/tree/etc/docker" "$WORK/config/ocivariant"
     cd "$WORK" || return
     cp -r "$L" images
+    mkimage images gpu --binary usr/lib/libgpu.so="$OCV_BUILD/test/tools/gpu_library"
     ln -s "$OCV_TOP/plugins" new # the data directory of a release
     printf 'registries:\n  registry.example: {url: "http://%s", insecure: true}\n' "$SERVER" >config/ocivariant/config.yaml
     cp "$FLEET_DIR"/*.json fleet
@@ -336,6 +337,7 @@ prepare()
     for tag in 1.0=app 1.1=app 1.0-cpu=cpu 1.0-cuda=cuda 1.0-cu128=cuda 1.0-arm64=arm; do
         "$VARIANTCTL" index copy --quiet "oci:images:${tag#*=}" "$SERVER/app:${tag%%=*}" >/dev/null
     done
+    "$VARIANTCTL" index copy --quiet oci:images:gpu "$SERVER/gpu:1" >/dev/null
 }
 
 # example COMMAND: runs it there, without this machine's engines; setup in a separate tree
