@@ -21,35 +21,6 @@ static bool begins_with_any(const char *text, const char *const *list, size_t n)
     return false;
 }
 
-static void visit_config(const struct derive_result *result,
-                         void (*visit)(void *data, const char *source, const char *words),
-                         void *data)
-{
-    ocv_auto_json *root = NULL;
-    size_t i;
-    json_t *it;
-    const char *key;
-    char words[WORDS_MAX];
-    if (!result->config || ocv_json_load_counted("image config", result->config, result->config_len,
-                                                 CONFIG_MAX, OCV_JSON_VALUES_MAX, &root, NULL) < 0)
-        return;
-    json_array_foreach(json_object_get(json_object_get(root, "config"), "Env"), i, it)
-    {
-        if (!json_is_string(it) || !begins_with_any(json_string_value(it), content_environment,
-                                                    COUNT(content_environment)))
-            continue;
-        snprintf(words, sizeof(words), "%s", json_string_value(it));
-        visit(data, "config", words);
-    }
-    json_object_foreach(json_object_get(json_object_get(root, "config"), "Labels"), key, it)
-    {
-        if (!json_is_string(it) || !begins_with_any(key, content_labels, COUNT(content_labels)))
-            continue;
-        snprintf(words, sizeof(words), "%s=%s", key, json_string_value(it));
-        visit(data, "label", words);
-    }
-}
-
 /* The quoted value of a line that begins with `key`: `cuda: Optional[str] = '12.8'` in
  * torch/version.py. */
 static void visit_version(const struct ocv_content_text *text, const char *key,
@@ -104,17 +75,14 @@ void derive_unseen(const struct derive_result *result,
     visit_told(result, OCV_CONTENT_UNSEEN, "", "", visit, data);
 }
 
-static void note_unseen(void *data, const char *source, const char *words)
-{
-    (void)source, (void)words;
-    *(bool *)data = false;
-}
-
 bool derive_all_seen(const struct derive_result *result)
 {
-    bool all = result->content.report.notes.n == 0;
-    derive_unseen(result, note_unseen, &all);
-    return all;
+    const struct ocv_content_report *report = &result->content.report;
+    for (size_t i = 0; i < report->n_files; i++)
+        for (size_t k = 0; k < report->files[i].facts.n; k++)
+            if (report->files[i].facts.list[k].fact == OCV_CONTENT_UNSEEN)
+                return false;
+    return report->notes.n == 0;
 }
 
 const char *derive_no_property(const struct derive_result *result)
@@ -131,8 +99,31 @@ const char *derive_no_property(const struct derive_result *result)
 void derive_words(const struct derive_result *result,
                   void (*visit)(void *data, const char *source, const char *words), void *data)
 {
-    visit_config(result, visit, data);
-    for (size_t i = 0; i < result->content.report.n_texts; i++) {
+    ocv_auto_json *root = NULL;
+    size_t i;
+    json_t *it;
+    const char *key;
+    char words[WORDS_MAX];
+    bool read =
+        result->config && ocv_json_load_counted("image config", result->config, result->config_len,
+                                                CONFIG_MAX, OCV_JSON_VALUES_MAX, &root, NULL) >= 0;
+    const json_t *config = read ? json_object_get(root, "config") : NULL;
+    json_array_foreach(json_object_get(config, "Env"), i, it)
+    {
+        if (!json_is_string(it) || !begins_with_any(json_string_value(it), content_environment,
+                                                    COUNT(content_environment)))
+            continue;
+        snprintf(words, sizeof(words), "%s", json_string_value(it));
+        visit(data, "config", words);
+    }
+    json_object_foreach(json_object_get(config, "Labels"), key, it)
+    {
+        if (!json_is_string(it) || !begins_with_any(key, content_labels, COUNT(content_labels)))
+            continue;
+        snprintf(words, sizeof(words), "%s=%s", key, json_string_value(it));
+        visit(data, "label", words);
+    }
+    for (i = 0; i < result->content.report.n_texts; i++) {
         const struct ocv_content_text *text = &result->content.report.texts[i];
         size_t len = strlen(text->path);
         if (len > 3 && !strcmp(text->path + len - 3, ".py")) {
@@ -166,8 +157,15 @@ const char *derive_kind(enum ocv_content_fact fact)
 
 int derive_saving(const struct derive_result *result, const struct ocv_content_target *target)
 {
-    int64_t all = result->content.report.bytes;
-    int64_t code = ocv_content_device_bytes(&result->content.derived, target->fact);
+    const struct ocv_content_derived *d = &result->content.derived;
+    bool cuda = target->fact == OCV_CONTENT_CUDA_CODE || target->fact == OCV_CONTENT_CUDA_PTX;
+    int64_t all = result->content.report.bytes, code = 0; /* for GPUs that the same maker makes */
+    for (size_t i = 0; i < d->n_targets; i++) {
+        enum ocv_content_fact fact = d->targets[i].fact;
+        if (fact == target->fact ||
+            (cuda && (fact == OCV_CONTENT_CUDA_CODE || fact == OCV_CONTENT_CUDA_PTX)))
+            ocv_content_sum(&code, d->targets[i].bytes);
+    }
     double percent = all > 0 ? (double)(code - target->bytes) * 100 / (double)all : 0;
     return percent < 0 ? 0 : percent > 100 ? 100 : (int)percent; /* sizes in files may be wrong */
 }

@@ -16,53 +16,44 @@
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-static bool version_holds(const char *have, const char *op, const char *wanted)
-{
-    int order = ocv_version_compare(have, wanted);
-    return !strcmp(op, "=")    ? order == 0
-           : !strcmp(op, "!=") ? order != 0
-           : !strcmp(op, "<")  ? order < 0
-           : !strcmp(op, "<=") ? order <= 0
-           : !strcmp(op, ">")  ? order > 0
-                               : order >= 0;
-}
-
-/* An unknown value refuses nothing. */
-static bool condition_holds(const struct ocv_gpu_host *host, const struct ocv_gpu *gpu,
-                            const struct ocv_condition *c)
-{
-    const char *fact = !strcmp(c->name, "cuda")     ? host->cuda
-                       : !strcmp(c->name, "driver") ? host->driver
-                       : !strcmp(c->name, "arch")   ? gpu->arch
-                                                    : gpu->brand;
-    const char *have = fact && *fact ? fact : NULL;
-    if (!have)
-        return true;
-    if (strcmp(c->name, "driver") == 0) {
-        /* "535.161.08" is of branch 535: as many parts count as the condition has. */
-        char cut[64];
-        size_t parts = 1, n = 0;
-        for (const char *at = strchr(c->value, '.'); at; at = strchr(at + 1, '.'))
-            parts++;
-        for (; have[n] && (have[n] != '.' || --parts > 0) && n + 1 < sizeof(cut); n++)
-            cut[n] = have[n];
-        cut[n] = '\0';
-        return version_holds(cut, c->op, c->value);
-    }
-    if (strcmp(c->name, "brand") == 0)
-        return (strcmp(have, c->value) == 0) == (strcmp(c->op, "=") == 0);
-    return version_holds(have, c->op, c->value);
-}
-
-/* Does the alternative hold, as far as conditions of `only` go (NULL: all)? */
+/* Does the alternative hold, as far as conditions of `only` go (NULL: all)? An unknown value
+ * refuses nothing. */
 static bool alternative_holds(const struct ocv_requirement *r, size_t alternative,
                               const struct ocv_gpu_host *host, const struct ocv_gpu *gpu,
                               const char *only)
 {
-    for (size_t i = 0; i < r->n; i++)
-        if (r->list[i].alternative == alternative && (!only || !strcmp(r->list[i].name, only)) &&
-            !condition_holds(host, gpu, &r->list[i]))
+    for (size_t i = 0; i < r->n; i++) {
+        const struct ocv_condition *c = &r->list[i];
+        const char *have = !strcmp(c->name, "cuda")     ? host->cuda
+                           : !strcmp(c->name, "driver") ? host->driver
+                           : !strcmp(c->name, "arch")   ? gpu->arch
+                                                        : gpu->brand;
+        char cut[64];
+        if (c->alternative != alternative || (only && strcmp(c->name, only) != 0) || !have ||
+            !*have)
+            continue;
+        if (strcmp(c->name, "driver") == 0) {
+            /* "535.161.08" is of branch 535: as many parts count as the condition has. */
+            size_t parts = 1, n = 0;
+            for (const char *at = strchr(c->value, '.'); at; at = strchr(at + 1, '.'))
+                parts++;
+            for (; have[n] && (have[n] != '.' || --parts > 0) && n + 1 < sizeof(cut); n++)
+                cut[n] = have[n];
+            cut[n] = '\0';
+            have = cut;
+        }
+        int order = ocv_version_compare(have, c->value);
+        bool holds = !strcmp(c->name, "brand")
+                         ? (strcmp(have, c->value) == 0) == (strcmp(c->op, "=") == 0)
+                     : !strcmp(c->op, "=")  ? order == 0
+                     : !strcmp(c->op, "!=") ? order != 0
+                     : !strcmp(c->op, "<")  ? order < 0
+                     : !strcmp(c->op, "<=") ? order <= 0
+                     : !strcmp(c->op, ">")  ? order > 0
+                                            : order >= 0;
+        if (!holds)
             return false;
+    }
     return true;
 }
 
@@ -131,10 +122,19 @@ static void report_cuda(const struct condition_check *j, const char *least,
                  j->gpu->name ? j->gpu->name : "this GPU");
 }
 
-/* The lowest CUDA that an alternative asks for which is open to this GPU on any driver; NULL: none
- * does. */
-static const char *least_cuda(const struct condition_check *j)
+static void check_gpu(const struct condition_check *j, struct ocv_config_finding *out)
 {
+    bool met = false, plain = false, arch = false;
+    *out = (struct ocv_config_finding){.fit = OCV_CONFIG_FITS};
+    for (size_t a = 0; a < j->r->alternatives; a++) {
+        bool holds_all = alternative_holds(j->r, a, j->host, j->gpu, NULL);
+        met = met || holds_all;
+        plain = plain || (holds_all &&
+                          !(names_variable(j->r, a, "brand") && names_variable(j->r, a, "driver")));
+        arch = arch || alternative_holds(j->r, a, j->host, j->gpu, "arch");
+    }
+    /* The lowest CUDA that an alternative asks for which is open to this GPU on any driver; NULL:
+     * none does. */
     const char *least = NULL;
     for (size_t a = 0; a < j->r->alternatives; a++) {
         const char *bound = NULL;
@@ -151,21 +151,6 @@ static const char *least_cuda(const struct condition_check *j)
         if (bound && (!least || ocv_version_compare(bound, least) < 0))
             least = bound;
     }
-    return least;
-}
-
-static void check_gpu(const struct condition_check *j, struct ocv_config_finding *out)
-{
-    bool met = false, plain = false, arch = false;
-    *out = (struct ocv_config_finding){.fit = OCV_CONFIG_FITS};
-    for (size_t a = 0; a < j->r->alternatives; a++) {
-        bool holds_all = alternative_holds(j->r, a, j->host, j->gpu, NULL);
-        met = met || holds_all;
-        plain = plain || (holds_all &&
-                          !(names_variable(j->r, a, "brand") && names_variable(j->r, a, "driver")));
-        arch = arch || alternative_holds(j->r, a, j->host, j->gpu, "arch");
-    }
-    const char *least = least_cuda(j);
     if (met || !j->r->alternatives) {
         if (!met || plain || !has_no_compat(j->gpu))
             return;
@@ -191,12 +176,6 @@ static void check_gpu(const struct condition_check *j, struct ocv_config_finding
     }
 }
 
-static void take_worst(const struct ocv_config_finding *one, struct ocv_config_finding *out)
-{
-    if (one->fit > out->fit)
-        *out = *one;
-}
-
 int ocv_config_check(const struct ocv_image_config *config, const struct ocv_gpu_host *host,
                      struct ocv_config_finding *out, struct ocv_error *err)
 {
@@ -216,13 +195,15 @@ int ocv_config_check(const struct ocv_image_config *config, const struct ocv_gpu
         if (status < 0) {
             snprintf(one.reason, sizeof(one.reason), "%.*s cannot be read: %.200s",
                      (int)(equals - text > 100 ? 100 : equals - text), text, why.message);
-            take_worst(&one, out);
+            if (one.fit > out->fit)
+                *out = one;
             continue;
         }
         for (size_t i = 0; i < host->n; i++) {
             const struct condition_check j = {&requirement, host, &host->gpus[i], text};
             check_gpu(&j, &one);
-            take_worst(&one, out);
+            if (one.fit > out->fit)
+                *out = one;
         }
         ocv_requirement_free(&requirement);
     }

@@ -4,6 +4,7 @@
 #include "lib/base/text.h"
 #include "lib/internal/content/content.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,23 +59,6 @@ static int count_bytes(struct ocv_content_report *report, size_t bytes, struct o
 static size_t text_cost(const char *text)
 {
     return strlen(text) + 16;
-}
-
-static int add_string(struct ocv_content_report *report, char ***list, size_t *n, const char *text,
-                      size_t len, struct ocv_error *err)
-{
-    OCV_TRY(count_bytes(report, sizeof(char *) + len + 16, err));
-    char *copy = strndup(text, len);
-    if (copy)
-        ocv_text_clean(copy);
-    char **place = copy ? ocv_array_grow(list, *n) : NULL;
-    if (!place) {
-        free(copy);
-        return ocv_error_nomem(err);
-    }
-    *place = copy;
-    (*n)++;
-    return OCV_OK;
 }
 
 static int check_room(size_t n, struct ocv_error *err)
@@ -163,26 +147,27 @@ int ocv_content_report_whiteout(struct ocv_content_report *report, const char *p
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
-    size_t directory = (size_t)(name - path);
     if (strncmp(name, ".wh.", 4) != 0)
         return 0;
-    int status = check_room(report->n_removed + report->n_opaque, err);
-    if (status < 0)
-        return status;
+    OCV_TRY(check_room(report->n_removed + report->n_opaque, err));
     report->members++;
-    if (!strcmp(name, ".wh..wh..opq")) {
-        status = add_string(report, &report->opaque, &report->n_opaque, path, directory, err);
-    } else {
-        char *removed = malloc(strlen(path) + 1);
-        if (!removed)
-            return ocv_error_nomem(err);
-        memcpy(removed, path, directory);
-        memcpy(removed + directory, name + 4, strlen(name + 4) + 1);
-        status =
-            add_string(report, &report->removed, &report->n_removed, removed, strlen(removed), err);
-        free(removed);
+    bool opaque = !strcmp(name, ".wh..wh..opq");
+    char ***list = opaque ? &report->opaque : &report->removed;
+    size_t *n = opaque ? &report->n_opaque : &report->n_removed;
+    const char *rest = opaque ? "" : name + 4;
+    OCV_TRY(count_bytes(report, sizeof(char *) + (size_t)(name - path) + text_cost(rest), err));
+    ocv_auto_free char *gone = NULL;
+    if (asprintf(&gone, "%.*s%s", (int)(name - path), path, rest) < 0) {
+        gone = NULL;
+        return ocv_error_nomem(err);
     }
-    return status < 0 ? status : 1;
+    ocv_text_clean(gone);
+    char **place = ocv_array_grow(list, *n);
+    if (!place)
+        return ocv_error_nomem(err);
+    *place = ocv_steal(&gone);
+    ++*n;
+    return 1;
 }
 
 static int compare_strings(const void *a, const void *b)
@@ -222,40 +207,32 @@ static bool has_string(char *const *list, size_t n, char *text)
     return n && bsearch(&text, list, n, sizeof(*list), compare_strings);
 }
 
-/* Is path[0, len) gone, with all below it? A file may stand where a directory stood. */
-static bool hides_prefix(const struct ocv_content_report *upper, char *path, size_t len)
-{
-    const struct ocv_content_file wanted = {.path = path};
-    uint64_t hash = hash_path(path, len);
-    char kept = path[len];
-    path[len] = '\0';
-    bool hidden = has_string(upper->removed, upper->n_removed, path) ||
-                  (upper->n_files &&
-                   bsearch(&wanted, upper->files, upper->n_files, sizeof(wanted), compare_files)) ||
-                  (upper->n_others &&
-                   bsearch(&hash, upper->others, upper->n_others, sizeof(hash), compare_hashes));
-    path[len] = kept;
-    return hidden;
-}
-
-/* Does the upper layer replace the directory path[0, len), which ends in a slash or is empty, as a
- * whole (an opaque whiteout)? */
-static bool is_opaque(const struct ocv_content_report *upper, char *path, size_t len)
-{
-    char kept = path[len];
-    path[len] = '\0';
-    bool opaque = has_string(upper->opaque, upper->n_opaque, path);
-    path[len] = kept;
-    return opaque;
-}
-
 /* Does the sorted layer `upper` hide a path of the layers below? `path` is changed for a moment. */
 static bool hides_path(const struct ocv_content_report *upper, char *path)
 {
-    bool hidden = is_opaque(upper, path, 0) || hides_prefix(upper, path, strlen(path));
-    for (char *slash = strchr(path, '/'); slash && !hidden; slash = strchr(slash + 1, '/'))
-        hidden = hides_prefix(upper, path, (size_t)(slash - path)) ||
-                 is_opaque(upper, path, (size_t)(slash - path) + 1);
+    const struct ocv_content_file wanted = {.path = path};
+    char nothing[] = "", *end = path;
+    bool hidden = has_string(upper->opaque, upper->n_opaque, nothing);
+    while (!hidden) {
+        /* Is it, or a directory above it, gone? A file may stand where a directory stood. */
+        end += strcspn(end, "/");
+        char kept = *end;
+        *end = '\0';
+        uint64_t hash = hash_path(path, (size_t)(end - path));
+        hidden = has_string(upper->removed, upper->n_removed, path) ||
+                 (upper->n_files &&
+                  bsearch(&wanted, upper->files, upper->n_files, sizeof(wanted), compare_files)) ||
+                 (upper->n_others &&
+                  bsearch(&hash, upper->others, upper->n_others, sizeof(hash), compare_hashes));
+        *end = kept;
+        if (!kept)
+            break;
+        /* Is the directory, which ends in a slash, replaced as a whole (an opaque whiteout)? */
+        kept = *++end;
+        *end = '\0';
+        hidden = hidden || has_string(upper->opaque, upper->n_opaque, path);
+        *end = kept;
+    }
     return hidden;
 }
 

@@ -119,31 +119,6 @@ static int read_facts(const json_t *list, struct ocv_content_facts *out, struct 
     return OCV_OK;
 }
 
-static int read_files(const json_t *list, struct ocv_content_report *out, struct ocv_error *err)
-{
-    size_t i;
-    json_t *it;
-    if (!json_is_array(list))
-        return report_malformed(err, "files");
-    json_array_foreach(list, i, it)
-    {
-        struct ocv_content_facts facts = {0};
-        const char *path = ocv_json_text(it, "path");
-        int64_t size = get_number(it, "size", -1);
-        if (!path || !*path || size < 0 || size > INT64_MAX / 4)
-            return report_malformed(err, "file");
-        int status = read_facts(json_object_get(it, "facts"), &facts, err);
-        if (status >= 0 && !facts.n)
-            status = report_malformed(err, "file: it says nothing");
-        if (status >= 0)
-            status = ocv_content_report_file(out, path, size, &facts, err);
-        ocv_content_facts_free(&facts);
-        if (status < 0)
-            return status;
-    }
-    return OCV_OK;
-}
-
 static int read_strings(const json_t *list, char ***out, size_t *n, struct ocv_error *err)
 {
     size_t i;
@@ -178,7 +153,23 @@ int ocv_content_report_read(const void *bytes, size_t len, struct ocv_content_re
     int64_t members = get_number(root, "members", 0), size = get_number(root, "bytes", 0);
     if (members < 0 || size < 0)
         return report_malformed(err, "number");
-    OCV_TRY(read_files(json_object_get(root, "files"), &report, err));
+    if (!json_is_array(json_object_get(root, "files")))
+        return report_malformed(err, "files");
+    json_array_foreach(json_object_get(root, "files"), i, it)
+    {
+        struct ocv_content_facts facts = {0};
+        const char *path = ocv_json_text(it, "path");
+        int64_t file_size = get_number(it, "size", -1);
+        if (!path || !*path || file_size < 0 || file_size > INT64_MAX / 4)
+            return report_malformed(err, "file");
+        int status = read_facts(json_object_get(it, "facts"), &facts, err);
+        if (status >= 0 && !facts.n)
+            status = report_malformed(err, "file: it says nothing");
+        if (status >= 0)
+            status = ocv_content_report_file(&report, path, file_size, &facts, err);
+        ocv_content_facts_free(&facts);
+        OCV_TRY(status);
+    }
     json_array_foreach(json_object_get(root, "texts"), i, it)
     {
         const char *path = ocv_json_text(it, "path");

@@ -156,13 +156,14 @@ const char *ocv_content_target_name(const struct ocv_content_target *target, cha
 static int add_needs(struct ocv_content_derived *out, const char *soname, const char *path,
                      struct ocv_error *err)
 {
-    size_t i = 0;
-    while (i < COUNT(content_libraries) &&
-           (strncmp(soname, content_libraries[i].name, strlen(content_libraries[i].name)) != 0 ||
-            (soname[strlen(content_libraries[i].name)] != '.' &&
-             soname[strlen(content_libraries[i].name)])))
-        i++;
-    if (i == COUNT(content_libraries))
+    const struct content_library *rule = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < COUNT(content_libraries) && !rule; i++) {
+        n = strlen(content_libraries[i].name);
+        if (!strncmp(soname, content_libraries[i].name, n) && (soname[n] == '.' || !soname[n]))
+            rule = &content_libraries[i];
+    }
+    if (!rule)
         return OCV_OK;
     struct ocv_content_needs *needs = NULL;
     for (size_t k = 0; k < out->n_needs && !needs; k++)
@@ -177,12 +178,12 @@ static int add_needs(struct ocv_content_derived *out, const char *soname, const 
             free(name);
             return ocv_error_nomem(err);
         }
-        needs->is = content_libraries[i].is;
+        needs->rule = rule;
+        needs->is = rule->is;
         needs->name = name;
         needs->path = path;
         /* "libcudart.so.11.0" -> "11" */
-        const char *version = soname + strlen(content_libraries[i].name);
-        version += *version == '.';
+        const char *version = soname + n + (soname[n] == '.');
         snprintf(needs->version, sizeof(needs->version), "%.*s", (int)strspn(version, "0123456789"),
                  version);
         out->n_needs++;
@@ -274,14 +275,4 @@ bool ocv_content_setting(const struct ocv_content_target *target, size_t i, char
         return true;
     }
     return false;
-}
-
-int64_t ocv_content_device_bytes(const struct ocv_content_derived *derived,
-                                 enum ocv_content_fact fact)
-{
-    int64_t bytes = 0;
-    for (size_t i = 0; i < derived->n_targets; i++)
-        if (is_cuda(fact) ? is_cuda(derived->targets[i].fact) : derived->targets[i].fact == fact)
-            ocv_content_sum(&bytes, derived->targets[i].bytes);
-    return bytes;
 }

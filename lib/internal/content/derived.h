@@ -28,9 +28,10 @@ struct ocv_content_target {
 
 /** A user space that files were built for. */
 struct ocv_content_needs {
-    const char *is;   /**< "CUDA" */
-    char *name;       /**< the soname, "libcudart.so.12" */
-    char version[16]; /**< "12", or empty */
+    const struct content_library *rule; /**< of gen/content-rules.h */
+    const char *is;                     /**< "CUDA" */
+    char *name;                         /**< the soname, "libcudart.so.12" */
+    char version[16];                   /**< "12", or empty */
     size_t files;
     const char *path; /**< one of these files; borrowed */
 };
@@ -136,9 +137,6 @@ int ocv_content_propose(const struct ocv_content_report *report,
 /** The setting of a build for one target, "TORCH_CUDA_ARCH_LIST=9.0": the i-th there is, false past
  *  the last. */
 bool ocv_content_setting(const struct ocv_content_target *target, size_t i, char *out, size_t size);
-/** All bytes of code for GPUs that the target's maker makes. */
-int64_t ocv_content_device_bytes(const struct ocv_content_derived *derived,
-                                 enum ocv_content_fact fact);
 
 /* Properties that are claimed for an image, compared with its files. */
 

@@ -23,29 +23,6 @@ static bool value_of(const struct content_property *rule, const char *text, char
     return true;
 }
 
-/* "sm_80, sm_86": the targets of a maker, as far as there is room. */
-static void list_targets(const struct ocv_content_derived *derived, enum ocv_content_fact fact,
-                         char *out, size_t size)
-{
-    size_t len = 0;
-    out[0] = '\0';
-    for (size_t i = 0; i < derived->n_targets; i++) {
-        const struct ocv_content_target *it = &derived->targets[i];
-        const struct ocv_content_finding finding = {.fact = it->fact};
-        const struct ocv_content_facts one = {
-            .list = (struct ocv_content_finding *)(uintptr_t)&finding, .n = 1};
-        char name[OCV_CONTENT_TARGET_MAX];
-        if (!ocv_content_has_code(&one, fact))
-            continue;
-        ocv_content_target_name(it, name, sizeof(name));
-        bool room = len + strlen(name) + 8 < size;
-        len +=
-            (size_t)snprintf(out + len, size - len, "%s%s", len ? ", " : "", room ? name : "...");
-        if (!room)
-            return;
-    }
-}
-
 static void claim_code(const struct ocv_content *content, enum ocv_content_fact fact,
                        const char *value, struct ocv_content_claim *out)
 {
@@ -63,33 +40,24 @@ static void claim_code(const struct ocv_content *content, enum ocv_content_fact 
                    : broken       ? OCV_CONTENT_BROKEN
                    : out->lacking ? OCV_CONTENT_PARTLY
                                   : OCV_CONTENT_KEPT;
-    list_targets(&content->derived, fact, out->found, sizeof(out->found));
+    /* "sm_80, sm_86": the targets of the maker, as far as there is room */
+    bool room = true;
+    size_t len = 0;
+    for (size_t i = 0; i < content->derived.n_targets && room; i++) {
+        const struct ocv_content_target *it = &content->derived.targets[i];
+        const struct ocv_content_finding finding = {.fact = it->fact};
+        const struct ocv_content_facts one = {
+            .list = (struct ocv_content_finding *)(uintptr_t)&finding, .n = 1};
+        char name[OCV_CONTENT_TARGET_MAX];
+        if (!ocv_content_has_code(&one, fact))
+            continue;
+        ocv_content_target_name(it, name, sizeof(name));
+        room = len + strlen(name) + 8 < sizeof(out->found);
+        len += (size_t)snprintf(out->found + len, sizeof(out->found) - len, "%s%s", len ? ", " : "",
+                                room ? name : "...");
+    }
     if (!out->found[0])
         snprintf(out->found, sizeof(out->found), "GPUs whose .kpack archives are not here");
-}
-
-/* Files that need version 12 of a library are not kept by a claim of 11. */
-static void claim_version(const struct ocv_content *content, struct ocv_property property,
-                          struct ocv_content_claim *out)
-{
-    for (size_t i = 0; i < content->derived.n_needs; i++) {
-        const struct ocv_content_needs *needs = &content->derived.needs[i];
-        for (size_t k = 0; k < COUNT(content_libraries); k++) {
-            const struct content_library *rule = &content_libraries[k];
-            size_t n = strlen(rule->name);
-            if (!rule->ns || strcmp(rule->ns, property.ns) != 0 ||
-                strcmp(rule->feature, property.feature) != 0 ||
-                strncmp(needs->name, rule->name, n) != 0 || needs->name[n] != '.' ||
-                !needs->version[0])
-                continue;
-            bool broken = strtoul(needs->version, NULL, 10) > strtoul(property.value, NULL, 10);
-            if (out->keeping == OCV_CONTENT_BROKEN)
-                return;
-            out->keeping = broken ? OCV_CONTENT_BROKEN : OCV_CONTENT_KEPT;
-            out->path = broken ? needs->path : NULL;
-            snprintf(out->found, sizeof(out->found), "%s", needs->name);
-        }
-    }
 }
 
 void ocv_content_claim(const struct ocv_content *content, struct ocv_property property,
@@ -118,11 +86,22 @@ void ocv_content_claim(const struct ocv_content *content, struct ocv_property pr
         snprintf(out->found, sizeof(out->found), "%s%s%s", rule->before, level->value, rule->after);
         return;
     }
-    claim_version(content, property, out);
+    /* Files that need version 12 of a library are not kept by a claim of 11. */
+    for (size_t i = 0; i < content->derived.n_needs; i++) {
+        const struct ocv_content_needs *needs = &content->derived.needs[i];
+        if (!needs->rule->ns || strcmp(needs->rule->ns, property.ns) != 0 ||
+            strcmp(needs->rule->feature, property.feature) != 0 || !needs->version[0])
+            continue;
+        bool broken = strtoul(needs->version, NULL, 10) > strtoul(property.value, NULL, 10);
+        out->keeping = broken ? OCV_CONTENT_BROKEN : OCV_CONTENT_KEPT;
+        out->path = broken ? needs->path : NULL;
+        snprintf(out->found, sizeof(out->found), "%s", needs->name);
+        if (broken)
+            return;
+    }
     /* Drivers of the major version, but too old to read the code. */
     const struct ocv_content_highest *zstd = &content->derived.zstd;
-    if (out->keeping == OCV_CONTENT_BROKEN || !zstd->value ||
-        strcmp(property.ns, OCV_TOOLKIT_NAMESPACE) != 0 ||
+    if (!zstd->value || strcmp(property.ns, OCV_TOOLKIT_NAMESPACE) != 0 ||
         strcmp(property.feature, OCV_TOOLKIT_VERSION) != 0 ||
         strtoul(property.value, NULL, 10) != strtoul(OCV_TOOLKIT_ZSTD, NULL, 10) ||
         ocv_version_compare(property.value, OCV_TOOLKIT_ZSTD) >= 0)

@@ -48,23 +48,18 @@ enum ocv_content_fact ocv_content_fact_find(const char *name)
     return fact;
 }
 
-static bool highest_only(enum ocv_content_fact fact)
-{
-    return fact == OCV_CONTENT_GLIBC || fact == OCV_CONTENT_GLIBCXX;
-}
-
 int ocv_content_facts_add(struct ocv_content_facts *facts, enum ocv_content_fact fact,
                           const char *value, int64_t bytes, int64_t count, struct ocv_error *err)
 {
+    bool highest_only = fact == OCV_CONTENT_GLIBC || fact == OCV_CONTENT_GLIBCXX;
     struct ocv_content_finding *it = NULL;
     for (size_t i = 0; i < facts->n && !it; i++)
-        if (facts->list[i].fact == fact &&
-            (highest_only(fact) || !strcmp(facts->list[i].value, value)))
+        if (facts->list[i].fact == fact && (highest_only || !strcmp(facts->list[i].value, value)))
             it = &facts->list[i];
     if (it) {
         ocv_content_sum(&it->bytes, bytes);
         ocv_content_sum(&it->count, count);
-        if (!highest_only(fact) || strverscmp(value, it->value) <= 0)
+        if (!highest_only || strverscmp(value, it->value) <= 0)
             return OCV_OK;
         char *higher = strdup(value);
         if (!higher)

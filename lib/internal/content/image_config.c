@@ -17,6 +17,7 @@
 struct ocv_image_config {
     json_t *root;
     const json_t *environment, *labels; /* of the root; NULL where there are none */
+    size_t n_variables;
 };
 
 int ocv_image_config_parse(const void *bytes, size_t len, struct ocv_image_config **out,
@@ -33,6 +34,8 @@ int ocv_image_config_parse(const void *bytes, size_t len, struct ocv_image_confi
     config->root = ocv_steal(&root);
     config->environment = json_object_get(inner, "Env");
     config->labels = json_object_get(inner, "Labels");
+    size_t n = json_array_size(config->environment);
+    config->n_variables = n < VARIABLES_MAX ? n : VARIABLES_MAX;
     *out = config;
     return OCV_OK;
 }
@@ -57,16 +60,10 @@ bool ocv_image_config_platform(const struct ocv_image_config *config, char *out,
     return n > 0 && (size_t)n < size;
 }
 
-static size_t count_variables(const struct ocv_image_config *config)
-{
-    size_t n = json_array_size(config->environment);
-    return n < VARIABLES_MAX ? n : VARIABLES_MAX;
-}
-
 const char *ocv_image_config_next(const struct ocv_image_config *config, const char *prefix,
                                   size_t *at)
 {
-    while (*at < count_variables(config)) {
+    while (*at < config->n_variables) {
         const char *text = json_string_value(json_array_get(config->environment, (*at)++));
         const char *equals = text ? strchr(text, '=') : NULL;
         size_t n = strlen(prefix);
@@ -172,21 +169,6 @@ const char *ocv_image_config_maker(const struct ocv_image_config *config, size_t
     return NULL;
 }
 
-static bool is_asked_for(const char *variable)
-{
-    static const char *const whole[] = {OCV_REQUIREMENT_OFF, OCV_REQUIREMENT_DEVICES};
-    size_t n = strcspn(variable, "=");
-    bool found = strncmp(variable, OCV_REQUIREMENT_PREFIX, strlen(OCV_REQUIREMENT_PREFIX)) == 0;
-    for (size_t i = 0; i < COUNT(whole); i++)
-        found = found || (strlen(whole[i]) == n && memcmp(whole[i], variable, n) == 0);
-    for (size_t i = 0; i < COUNT(config_versions); i++)
-        found = found || (strlen(config_versions[i].b) == n &&
-                          memcmp(config_versions[i].b, variable, n) == 0);
-    for (size_t i = 0; i < COUNT(config_makers); i++)
-        found = found || strncmp(variable, config_makers[i].b, strlen(config_makers[i].b)) == 0;
-    return found;
-}
-
 static bool copy_members(json_t *to, const json_t *from, const char *const *keys, size_t n)
 {
     bool ok = true;
@@ -202,6 +184,7 @@ int ocv_image_config_essence(const struct ocv_image_config *config, struct ocv_b
                              struct ocv_error *err)
 {
     static const char *const platform[] = {"os", "architecture", "variant"};
+    static const char *const whole[] = {OCV_REQUIREMENT_OFF, OCV_REQUIREMENT_DEVICES};
     static const char *const own[] = {OCV_ANNOTATION_LABEL, OCV_ANNOTATION_PROPERTIES};
     json_t *environment = json_array(), *labels = json_object();
     ocv_auto_json *root =
@@ -212,10 +195,22 @@ int ocv_image_config_essence(const struct ocv_image_config *config, struct ocv_b
               copy_members(labels, config->labels, own, COUNT(own));
     for (size_t i = 0; i < COUNT(config_labels) && ok; i++)
         ok = copy_members(labels, config->labels, &config_labels[i].b, 1);
-    for (size_t i = 0; i < count_variables(config) && ok; i++) {
+    for (size_t i = 0; i < config->n_variables && ok; i++) {
         json_t *one = json_array_get(config->environment, i);
         const char *text = json_string_value(one);
-        if (text && strchr(text, '=') && is_asked_for(text))
+        if (!text || !strchr(text, '='))
+            continue;
+        /* is it one that the functions above ask for? */
+        size_t n = strcspn(text, "=");
+        bool asked = strncmp(text, OCV_REQUIREMENT_PREFIX, strlen(OCV_REQUIREMENT_PREFIX)) == 0;
+        for (size_t k = 0; k < COUNT(whole); k++)
+            asked = asked || (strlen(whole[k]) == n && memcmp(whole[k], text, n) == 0);
+        for (size_t k = 0; k < COUNT(config_versions); k++)
+            asked = asked || (strlen(config_versions[k].b) == n &&
+                              memcmp(config_versions[k].b, text, n) == 0);
+        for (size_t k = 0; k < COUNT(config_makers); k++)
+            asked = asked || strncmp(text, config_makers[k].b, strlen(config_makers[k].b)) == 0;
+        if (asked)
             ok = json_array_append(environment, one) == 0;
     }
     return ok ? ocv_json_append(root, JSON_COMPACT, out, err) : ocv_error_nomem(err);

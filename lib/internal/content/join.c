@@ -139,46 +139,34 @@ static int follow_path(struct join *j, struct ocv_content_file *library, const c
     return OCV_OK;
 }
 
-static int join_library(struct join *j, struct ocv_content_file *library, struct ocv_error *err)
+/* A library gets the code that the archives on its search path have of it. Archives without any
+ * library are all that there is: they have their own code. */
+static int join_file(struct join *j, struct ocv_content_file *file, bool library,
+                     struct ocv_error *err)
 {
     const char *name = "";
     bool told = false;
     int status = OCV_OK;
-    if (says(library, OCV_CONTENT_HIP_CODE)) /* joined before */
+    if (says(file, OCV_CONTENT_HIP_CODE)) /* joined before */
         return OCV_OK;
-    j->had = library->facts.n;
-    for (size_t i = 0; i < library->facts.n; i++) {
-        if (library->facts.list[i].fact == OCV_CONTENT_KPACK_NAME)
-            name = library->facts.list[i].value;
-        told = told || !strcmp(library->facts.list[i].value, OCV_CONTENT_KPACK_MISSING);
+    j->had = file->facts.n;
+    for (size_t i = 0; i < file->facts.n; i++) {
+        if (file->facts.list[i].fact == OCV_CONTENT_KPACK_NAME)
+            name = file->facts.list[i].value;
+        told = told || !strcmp(file->facts.list[i].value, OCV_CONTENT_KPACK_MISSING);
     }
-    for (size_t i = 0, n = library->facts.n; i < n && status >= 0; i++)
-        if (library->facts.list[i].fact == OCV_CONTENT_KPACK_PATH)
-            status = follow_path(j, library, name, library->facts.list[i].value, err);
-    if (status >= 0 && !says(library, OCV_CONTENT_HIP_CODE) && !told)
-        status = ocv_content_facts_add(&library->facts, OCV_CONTENT_UNSEEN,
-                                       OCV_CONTENT_KPACK_MISSING, 0, 1, err);
-    ocv_content_facts_sort(&library->facts);
+    for (size_t i = 0; i < j->had && status >= 0; i++) {
+        struct ocv_content_finding it = file->facts.list[i];
+        if (library && it.fact == OCV_CONTENT_KPACK_PATH)
+            status = follow_path(j, file, name, it.value, err);
+        else if (!library && it.fact == OCV_CONTENT_KPACK_CODE)
+            status = add_code(j, file, it, err);
+    }
+    if (library && status >= 0 && !says(file, OCV_CONTENT_HIP_CODE) && !told)
+        status = ocv_content_facts_add(&file->facts, OCV_CONTENT_UNSEEN, OCV_CONTENT_KPACK_MISSING,
+                                       0, 1, err);
+    ocv_content_facts_sort(&file->facts);
     return status;
-}
-
-/* Archives without any library: they are all that there is. */
-static int join_archive(struct join *j, struct ocv_content_file *archive, struct ocv_error *err)
-{
-    int status = OCV_OK;
-    if (says(archive, OCV_CONTENT_HIP_CODE))
-        return OCV_OK;
-    j->had = archive->facts.n;
-    for (size_t i = 0; i < j->had && status >= 0; i++)
-        if (archive->facts.list[i].fact == OCV_CONTENT_KPACK_CODE)
-            status = add_code(j, archive, archive->facts.list[i], err);
-    ocv_content_facts_sort(&archive->facts);
-    return status;
-}
-
-static bool may_be_found(const struct ocv_content_file *file)
-{
-    return says(file, OCV_CONTENT_KPACK_CODE) && strlen(file->path) < PATH_LEN_MAX;
 }
 
 int ocv_content_join(struct ocv_content_report *report, struct ocv_error *err)
@@ -186,24 +174,19 @@ int ocv_content_join(struct ocv_content_report *report, struct ocv_error *err)
     ocv_auto_free struct ocv_content_file **archives = NULL;
     struct join j = {.report = report};
     bool split = false;
-    for (size_t i = 0; i < report->n_files; i++) {
-        j.n += may_be_found(&report->files[i]);
-        split = split || says(&report->files[i], OCV_CONTENT_KPACK_NAME);
-    }
-    if (!(archives = calloc(j.n + 1, sizeof(struct ocv_content_file *))))
+    if (!(archives = calloc(report->n_files + 1, sizeof(struct ocv_content_file *))))
         return ocv_error_nomem(err);
     j.archives = archives;
-    for (size_t i = 0, n = 0; i < report->n_files; i++)
-        if (may_be_found(&report->files[i]))
-            archives[n++] = &report->files[i];
-    if (j.n)
-        qsort(archives, j.n, sizeof(struct ocv_content_file *), compare_archives);
     for (size_t i = 0; i < report->n_files; i++) {
         struct ocv_content_file *file = &report->files[i];
-        if (split && says(file, OCV_CONTENT_KPACK_NAME))
-            OCV_TRY(join_library(&j, file, err));
-        else if (!split && says(file, OCV_CONTENT_KPACK_CODE))
-            OCV_TRY(join_archive(&j, file, err));
+        if (says(file, OCV_CONTENT_KPACK_CODE) && strlen(file->path) < PATH_LEN_MAX)
+            archives[j.n++] = file;
+        split = split || says(file, OCV_CONTENT_KPACK_NAME);
     }
+    if (j.n)
+        qsort(archives, j.n, sizeof(struct ocv_content_file *), compare_archives);
+    for (size_t i = 0; i < report->n_files; i++)
+        if (says(&report->files[i], split ? OCV_CONTENT_KPACK_NAME : OCV_CONTENT_KPACK_CODE))
+            OCV_TRY(join_file(&j, &report->files[i], split, err));
     return OCV_OK;
 }

@@ -43,32 +43,6 @@ static bool is_below(const char *path, const char *end)
     return false;
 }
 
-/* Whose driver a library belongs to. A driver's libraries are for its own version of the kernel's
- * part; those in `stubs` only help to link, those in `compat` (cuda-compat) are made for other
- * versions. */
-static const char *driver_of(const struct ocv_content_facts *facts, const char *path,
-                             const char *name)
-{
-    const char *soname = NULL;
-    bool compat = false;
-    for (size_t i = 0; i < facts->n; i++) {
-        if (facts->list[i].fact == OCV_CONTENT_SONAME)
-            soname = facts->list[i].value;
-        compat = compat || facts->list[i].fact == OCV_CONTENT_CUDA_COMPAT;
-    }
-    for (size_t i = 0; i < sizeof(content_drivers) / sizeof(content_drivers[0]) && soname; i++) {
-        const struct content_driver *it = &content_drivers[i];
-        size_t n = strlen(it->name);
-        if (strncmp(name, it->name, n) != 0 || strncmp(soname, it->name, n) != 0 || compat ||
-            is_below(path, "compat") || is_below(path, "stubs"))
-            continue;
-        bool versioned = name[n] == '.' && name[n + 1] >= '0' && name[n + 1] <= '9';
-        if (it->below ? strstr(path, it->below) != NULL : versioned)
-            return it->is;
-    }
-    return NULL;
-}
-
 /* Archives by their names. `opened`: where one is the file that is named, or in a directory that
  * is.
  */
@@ -108,16 +82,33 @@ int ocv_content_path(struct ocv_content_facts *facts, const char *path, int64_t 
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
-    const char *compiler = NULL, *driver = driver_of(facts, path, name);
+    const char *compiler = NULL, *driver = NULL, *soname = NULL;
     char value[32];
-    bool unseen = false;
+    bool compat = false, unseen = false;
+    for (size_t i = 0; i < facts->n; i++) {
+        if (facts->list[i].fact == OCV_CONTENT_SONAME)
+            soname = facts->list[i].value;
+        compat = compat || facts->list[i].fact == OCV_CONTENT_CUDA_COMPAT;
+        unseen = unseen || facts->list[i].fact == OCV_CONTENT_UNSEEN;
+    }
+    /* A driver's libraries are for its own version of the kernel's part; those in `stubs` only help
+     * to link, those in `compat` (cuda-compat) are made for other versions. */
+    bool other = !soname || compat || is_below(path, "compat") || is_below(path, "stubs");
+    for (size_t i = 0;
+         i < sizeof(content_drivers) / sizeof(content_drivers[0]) && !other && !driver; i++) {
+        const struct content_driver *it = &content_drivers[i];
+        size_t n = strlen(it->name);
+        if (strncmp(name, it->name, n) != 0 || strncmp(soname, it->name, n) != 0)
+            continue;
+        bool versioned = name[n] == '.' && name[n + 1] >= '0' && name[n + 1] <= '9';
+        if (it->below ? strstr(path, it->below) != NULL : versioned)
+            driver = it->is;
+    }
     /* rules begin with a slash, a path without one */
     for (size_t i = 0; i < sizeof(content_compilers) / sizeof(content_compilers[0]); i++)
         if (!compiler && (ocv_text_ends(path, content_compilers[i].path) ||
                           !strcmp(path, content_compilers[i].path + 1)))
             compiler = content_compilers[i].is;
-    for (size_t i = 0; i < facts->n; i++)
-        unseen = unseen || facts->list[i].fact == OCV_CONTENT_UNSEEN;
     if (driver)
         return ocv_content_facts_add(facts, OCV_CONTENT_DRIVER, driver, bytes, 1, err);
     if (part_behind(path, "/glibc-hwcaps/", value, sizeof(value)))

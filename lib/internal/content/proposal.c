@@ -67,14 +67,6 @@ static bool is_of(struct ocv_property p, const char *feature)
     return !strcmp(p.ns, OCV_TOOLKIT_NAMESPACE) && !strcmp(p.feature, feature);
 }
 
-static bool names_feature(const struct ocv_content_told *told, const char *feature)
-{
-    for (size_t i = 0; told && i < told->n_given; i++)
-        if (is_of(told->given[i], feature))
-            return true;
-    return false;
-}
-
 /* Has every file with code for such devices machine code for "90_real"? */
 static bool runs_machine_code(const struct ocv_content_report *report, const char *device)
 {
@@ -101,23 +93,43 @@ static const char *device_of(const char *property)
     return strncmp(property, before, n) == 0 ? property + n : NULL;
 }
 
-static void count_device(struct cuda_claim *c, const char *device)
-{
-    if (runs_machine_code(c->report, device))
-        c->machine++;
-    else
-        c->compiled++;
-}
-
 static bool same_major(const char *version, const char *major)
 {
     return version && (!*major || strtoul(version, NULL, 10) == strtoul(major, NULL, 10));
 }
 
-/* `major`: what the files need, "12", or empty where they do not say. */
-static void find_drivers(struct cuda_claim *c, const struct ocv_content_told *told,
-                         const struct ocv_content_derived *out, const char *major)
+/* Is a value of the property's feature written by hand? */
+static bool is_given(const struct ocv_content_told *told, const char *property)
 {
+    char feature[160];
+    for (size_t i = 0; told && i < told->n_given; i++) {
+        int n = snprintf(feature, sizeof(feature), "%s :: %s :: ", told->given[i].ns,
+                         told->given[i].feature);
+        if (n > 0 && (size_t)n < sizeof(feature) && !strncmp(property, feature, (size_t)n))
+            return true;
+    }
+    return false;
+}
+
+/* Which drivers the devices go with, as versions of CUDA. `major`: what the files need, "12", or
+ * empty where they do not say. */
+static int propose_drivers(struct cuda_claim *c, const struct ocv_content_told *told,
+                           struct ocv_content_derived *out, const char *major,
+                           struct ocv_error *err)
+{
+    /* devices that are written by hand are the ones that the entry is for */
+    bool given = is_given(told, OCV_TOOLKIT_NAMESPACE " :: " OCV_TOOLKIT_DEVICE " :: ");
+    for (size_t i = 0; i < (given ? told->n_given : out->n_properties); i++) {
+        const char *device = !given ? device_of(out->properties[i])
+                             : is_of(told->given[i], OCV_TOOLKIT_DEVICE) ? told->given[i].value
+                                                                         : NULL;
+        bool runs = device && runs_machine_code(c->report, device);
+        c->machine += runs;
+        c->compiled += device && !runs;
+    }
+    for (size_t i = 0; !c->machine && i < out->n_targets; i++)
+        c->compiled += out->targets[i].fact == OCV_CONTENT_CUDA_PTX;
+
     const char *stated = told ? told->cuda : NULL, *ptx = out->ptx_toolkit;
     const char *built = same_major(stated, major)                         ? stated
                         : *major && c->compiled && same_major(ptx, major) ? ptx
@@ -135,19 +147,13 @@ static void find_drivers(struct cuda_claim *c, const struct ocv_content_told *to
     c->apart = older && !compiles && c->machine;
     if (!older || !(compiles || c->apart))
         c->first[0] = '\0';
-}
 
-/* Is a value of the property's feature written by hand? */
-static bool is_given(const struct ocv_content_told *told, const char *property)
-{
-    char feature[160];
-    for (size_t i = 0; told && i < told->n_given; i++) {
-        int n = snprintf(feature, sizeof(feature), "%s :: %s :: ", told->given[i].ns,
-                         told->given[i].feature);
-        if (n > 0 && (size_t)n < sizeof(feature) && !strncmp(property, feature, (size_t)n))
-            return true;
-    }
-    return false;
+    const char *const versions[] = {c->built, c->built[0] && !c->apart ? c->first : ""};
+    for (size_t i = 0; i < COUNT(versions); i++)
+        if (versions[i][0])
+            OCV_TRY(propose_property(out, OCV_TOOLKIT_NAMESPACE, OCV_TOOLKIT_VERSION, "",
+                                     versions[i], "", err));
+    return OCV_OK;
 }
 
 /* The other entry: the properties, but of devices those with machine code alone, and of the
@@ -178,34 +184,6 @@ static int propose_base(struct ocv_content_derived *out, const struct cuda_claim
     return OCV_OK;
 }
 
-/* Where all files agree about it; the major version of CUDA, or an empty text. */
-static const char *read_versions(struct ocv_content_derived *out)
-{
-    const char *major = "";
-    for (size_t i = 0; i < out->n_needs; i++)
-        for (size_t k = 0; k < i; k++)
-            if (!strcmp(out->needs[i].is, out->needs[k].is) &&
-                strcmp(out->needs[i].version, out->needs[k].version) != 0)
-                out->mixed = true;
-    for (size_t i = 0; i < out->n_needs && !out->mixed; i++) {
-        /* the rule for the library, if its version is a property or begins a label */
-        const struct content_library *l = NULL;
-        for (size_t k = 0; k < COUNT(content_libraries) && !l && *out->needs[i].version; k++) {
-            size_t n = strlen(content_libraries[k].name);
-            if (strncmp(out->needs[i].name, content_libraries[k].name, n) == 0 &&
-                out->needs[i].name[n] == '.')
-                l = &content_libraries[k];
-        }
-        if (l && l->label)
-            snprintf(out->label, sizeof(out->label), "%s%s", l->label, out->needs[i].version);
-        if (l && l->ns && !strcmp(l->ns, OCV_TOOLKIT_NAMESPACE) &&
-            !strcmp(l->feature, OCV_TOOLKIT_VERSION) &&
-            strtoul(out->needs[i].version, NULL, 10) > strtoul(major, NULL, 10))
-            major = out->needs[i].version;
-    }
-    return major;
-}
-
 int ocv_content_propose(const struct ocv_content_report *report,
                         const struct ocv_content_told *told, struct ocv_content_derived *out,
                         struct ocv_error *err)
@@ -228,28 +206,28 @@ int ocv_content_propose(const struct ocv_content_report *report,
             OCV_TRY(propose_fact(out, target->fact, value, err));
     }
 
-    const char *major = read_versions(out);
-    if (out->cuda_files && !out->mixed) {
-        /* those that are written by hand are the ones that the entry is for */
-        bool given = names_feature(told, OCV_TOOLKIT_DEVICE);
-        for (size_t i = 0; given && i < told->n_given; i++)
-            if (is_of(told->given[i], OCV_TOOLKIT_DEVICE))
-                count_device(&c, told->given[i].value);
-        for (size_t i = 0; !given && i < out->n_properties; i++)
-            if (device_of(out->properties[i]))
-                count_device(&c, device_of(out->properties[i]));
-        for (size_t i = 0; !c.machine && i < out->n_targets; i++)
-            c.compiled += out->targets[i].fact == OCV_CONTENT_CUDA_PTX;
-        find_drivers(&c, told, out, major);
-        const char *const versions[] = {c.built, c.built[0] && !c.apart ? c.first : ""};
-        for (size_t i = 0; i < COUNT(versions); i++)
-            if (versions[i][0])
-                OCV_TRY(propose_property(out, OCV_TOOLKIT_NAMESPACE, OCV_TOOLKIT_VERSION, "",
-                                         versions[i], "", err));
+    /* Where all files agree about it: the major version of CUDA, and a label. */
+    const char *major = "";
+    for (size_t i = 0; i < out->n_needs; i++)
+        for (size_t k = 0; k < i; k++)
+            if (!strcmp(out->needs[i].is, out->needs[k].is) &&
+                strcmp(out->needs[i].version, out->needs[k].version) != 0)
+                out->mixed = true;
+    for (size_t i = 0; i < out->n_needs && !out->mixed; i++) {
+        const struct content_library *rule = out->needs[i].rule;
+        const char *version = out->needs[i].version;
+        if (*version && rule->label)
+            snprintf(out->label, sizeof(out->label), "%s%s", rule->label, version);
+        if (*version && rule->ns && !strcmp(rule->ns, OCV_TOOLKIT_NAMESPACE) &&
+            !strcmp(rule->feature, OCV_TOOLKIT_VERSION) &&
+            strtoul(version, NULL, 10) > strtoul(major, NULL, 10))
+            major = version;
     }
+    if (out->cuda_files && !out->mixed)
+        OCV_TRY(propose_drivers(&c, told, out, major, err));
     if (out->level.value && strcmp(out->level.value, "1") > 0)
         OCV_TRY(propose_fact(out, OCV_CONTENT_X86_LEVEL, out->level.value, err));
-    if (c.apart && !names_feature(told, OCV_TOOLKIT_VERSION))
+    if (c.apart && !is_given(told, OCV_TOOLKIT_NAMESPACE " :: " OCV_TOOLKIT_VERSION " :: "))
         OCV_TRY(propose_base(out, &c, told, err));
     return OCV_OK;
 }

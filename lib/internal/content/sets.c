@@ -23,16 +23,11 @@ static size_t directory_len(const char *path)
     return n;
 }
 
-static int compare_paths(const char *a, size_t a_len, const char *b, size_t b_len)
+static int compare_directories(const char *a, const char *b)
 {
+    size_t a_len = directory_len(a), b_len = directory_len(b);
     int order = memcmp(a, b, a_len < b_len ? a_len : b_len);
     return order ? order : a_len < b_len ? -1 : a_len > b_len;
-}
-
-static bool same_set(const struct ocv_content_file *a, const struct ocv_content_file *b)
-{
-    return ocv_content_is_named(a->path) && ocv_content_is_named(b->path) &&
-           !compare_paths(a->path, directory_len(a->path), b->path, directory_len(b->path));
 }
 
 /* Sets are together, and within a set files are as in the report. */
@@ -43,9 +38,7 @@ static int compare_files(const void *x, const void *y)
     bool a_named = ocv_content_is_named(a->path), b_named = ocv_content_is_named(b->path);
     if (a_named != b_named)
         return a_named ? 1 : -1;
-    int order =
-        a_named ? compare_paths(a->path, directory_len(a->path), b->path, directory_len(b->path))
-                : 0;
+    int order = a_named ? compare_directories(a->path, b->path) : 0;
     return order ? order : a < b ? -1 : a > b;
 }
 
@@ -71,7 +64,7 @@ bool ocv_content_next_set(const struct ocv_content_derived *derived, size_t *at,
 {
     *out = (struct ocv_content_set){0};
     while (!out->path && *at < derived->n_files) {
-        const struct ocv_content_file *first = derived->files[*at];
+        const char *first = derived->files[*at]->path;
         do {
             const struct ocv_content_file *file = derived->files[(*at)++];
             if (!ocv_content_has_code(&file->facts, fact))
@@ -81,7 +74,9 @@ bool ocv_content_next_set(const struct ocv_content_derived *derived, size_t *at,
                 continue;
             out->runs = true;
             out->machine = out->machine || ocv_content_machine_code_runs(&file->facts, fact, value);
-        } while (*at < derived->n_files && same_set(first, derived->files[*at]));
+        } while (*at < derived->n_files && ocv_content_is_named(first) &&
+                 ocv_content_is_named(derived->files[*at]->path) &&
+                 !compare_directories(first, derived->files[*at]->path));
     }
     return out->path != NULL;
 }

@@ -191,26 +191,6 @@ static bool read_ccob(const unsigned char *p, struct ccob *c)
            (version == 1 || c->total > (int64_t)c->header);
 }
 
-/* The list of a compressed bundle, whose beginning is p[0, len). */
-static int read_compressed(struct ocv_content_reader *r, struct bundle *b, const struct ccob *c,
-                           const unsigned char *p, size_t len, struct ocv_error *err)
-{
-    if (!r->header && !(r->header = malloc(OCV_HEADER_MAX)))
-        return ocv_error_nomem(err);
-    ssize_t got = c->method == METHOD_ZSTD ? inflate_zstd(r, p, len) : inflate_zlib(r, p, len);
-    if (got < 0)
-        return ocv_error_nomem(err);
-    size_t n = (size_t)got;
-    OCV_TRY(ocv_content_work(r, 24 + (int64_t)(n / 4096), err));
-    b->part = c->total && c->inflated ? ((uint64_t)c->total << 20) / c->inflated : 0;
-    if (n < OCV_BUNDLE_MAGIC_LEN || memcmp(r->header, OCV_BUNDLE_MAGIC, OCV_BUNDLE_MAGIC_LEN) != 0)
-        return LIST_BAD;
-    int status = read_list(r, b, r->header, n, false, err);
-    if (status == OCV_STEP_MORE)
-        return LIST_BAD;
-    return status < 0 ? status : read_list(r, b, r->header, n, true, err);
-}
-
 int ocv_ccob_begin(struct ocv_content_reader *r, int64_t offset, bool last, struct ocv_error *err)
 {
     size_t have;
@@ -234,21 +214,27 @@ int ocv_ccob_begin(struct ocv_content_reader *r, int64_t offset, bool last, stru
         ocv_content_unseen(r, "compressed device code: too many bundles");
         return OCV_STEP_DONE;
     }
+    /* The list is at the beginning of what it inflates to. */
     size_t len = (have < want ? have : want) - c.header;
-    int status = read_compressed(r, &b, &c, p + c.header, len, err);
-    if (status == LIST_BAD) {
+    if (!r->header && !(r->header = malloc(OCV_HEADER_MAX)))
+        return ocv_error_nomem(err);
+    ssize_t got = c.method == METHOD_ZSTD ? inflate_zstd(r, p + c.header, len)
+                                          : inflate_zlib(r, p + c.header, len);
+    if (got < 0)
+        return ocv_error_nomem(err);
+    size_t n = (size_t)got;
+    OCV_TRY(ocv_content_work(r, 24 + (int64_t)(n / 4096), err));
+    b.part = c.total ? ((uint64_t)c.total << 20) / c.inflated : 0;
+    int status = LIST_BAD;
+    if (n >= OCV_BUNDLE_MAGIC_LEN && !memcmp(r->header, OCV_BUNDLE_MAGIC, OCV_BUNDLE_MAGIC_LEN))
+        status = read_list(r, &b, r->header, n, false, err);
+    if (status == LIST_BAD || status == OCV_STEP_MORE) {
         ocv_content_unseen(r, "a malformed compressed bundle of device code");
         return OCV_STEP_DONE;
     }
-    if (status < 0)
-        return status;
+    OCV_TRY(status);
+    OCV_TRY(read_list(r, &b, r->header, n, true, err));
     int64_t end = c.total ? offset + c.total : offset + (int64_t)c.header;
     OCV_TRY(ocv_content_leap(r, offset, (end + 7) & ~(int64_t)7, err));
     return OCV_STEP_DONE;
-}
-
-void ocv_bundle_free(struct ocv_content_reader *r)
-{
-    ZSTD_freeDCtx(r->zstd);
-    free(r->header);
 }

@@ -360,47 +360,14 @@ static int scan_section(struct ocv_content_reader *r, struct ocv_content_facts *
     return OCV_OK;
 }
 
-static int add_sections(struct ocv_content_reader *r, struct ocv_content_facts *facts,
-                        struct ocv_error *err)
-{
-    const struct ocv_elf *e = &r->elf;
-    const unsigned char *first = section_at(e, 0);
-    if (!e->shoff)
-        return OCV_OK;
-    if (!first) {
-        ocv_content_unseen(r, "the section table: the file ends before it");
-        return OCV_OK;
-    }
-    size_t n = e->shnum ? e->shnum : (size_t)ocv_le64(first + 32);
-    size_t names = e->shstrndx == SHN_XINDEX ? ocv_le32(first + 40) : e->shstrndx;
-    if (n > e->sections.have / sizeof(Elf64_Shdr)) {
-        n = e->sections.have / sizeof(Elf64_Shdr);
-        ocv_content_unseen(r, "sections at the end of a long or cut table");
-    }
-    const unsigned char *strings = names < n ? section_at(e, names) : NULL;
-    int64_t offset = strings ? (int64_t)(ocv_le64(strings + 24) & (INT64_MAX >> 2)) : 0;
-    OCV_TRY(ocv_content_work(r, (int64_t)n, err));
-    for (size_t i = 1; i < n && strings && r->n_refs && !r->elf.split; i++) {
-        const char *name = ocv_words_at(r, offset + ocv_le32(section_at(e, i)));
-        r->elf.split = name && !strcmp(name, OCV_KPACK_REF);
-    }
-    for (size_t i = 1; i < n && strings; i++) {
-        const unsigned char *s = section_at(e, i);
-        const char *name = ocv_words_at(r, offset + ocv_le32(s));
-        if (name)
-            OCV_TRY(scan_section(r, facts, s, name, err));
-    }
-    return OCV_OK;
-}
-
 int ocv_elf_end(struct ocv_content_reader *r, struct ocv_content_facts *facts, int64_t size,
                 struct ocv_error *err)
 {
+    struct ocv_elf *e = &r->elf;
     char buffer[16];
-    const char *machine = ocv_content_machine_name(r->elf.machine, buffer, sizeof(buffer));
+    const char *machine = ocv_content_machine_name(e->machine, buffer, sizeof(buffer));
     OCV_TRY(ocv_content_facts_add(facts, OCV_CONTENT_MACHINE, machine, size, 1, err));
     if (ocv_elf_is_device(r)) {
-        struct ocv_elf *e = &r->elf;
         bool cuda = e->machine == EM_CUDA_NUMBER;
         if (e->toolkit[0])
             OCV_TRY(ocv_content_facts_add(facts, OCV_CONTENT_TOOLKIT, e->toolkit, 0, 1, err));
@@ -411,24 +378,40 @@ int ocv_elf_end(struct ocv_content_reader *r, struct ocv_content_facts *facts, i
         return OCV_OK;
     }
     OCV_TRY(add_linked(r, facts, err));
-    OCV_TRY(add_level(&r->elf, facts, err));
-    OCV_TRY(add_sections(r, facts, err));
-    /* Device code that no section counts: data that only looks like it, or code that a program
-     * brings to the driver by itself. A file without sections counts it all. */
-    if (!r->elf.shoff)
+    OCV_TRY(add_level(e, facts, err));
+    if (!e->shoff) /* a file without sections: all of its device code counts */
         return count_within(r, facts, 0, INT64_MAX, err);
+    const unsigned char *first = section_at(e, 0), *strings = NULL;
+    size_t n = 0;
+    if (first) {
+        size_t names = e->shstrndx == SHN_XINDEX ? ocv_le32(first + 40) : e->shstrndx;
+        n = e->shnum ? e->shnum : (size_t)ocv_le64(first + 32);
+        if (n > e->sections.have / sizeof(Elf64_Shdr)) {
+            n = e->sections.have / sizeof(Elf64_Shdr);
+            ocv_content_unseen(r, "sections at the end of a long or cut table");
+        }
+        strings = names < n ? section_at(e, names) : NULL;
+        OCV_TRY(ocv_content_work(r, (int64_t)n, err));
+    } else {
+        ocv_content_unseen(r, "the section table: the file ends before it");
+    }
+    int64_t offset = strings ? (int64_t)(ocv_le64(strings + 24) & (INT64_MAX >> 2)) : 0;
+    for (size_t i = 1; i < n && strings && r->n_refs && !e->split; i++) {
+        const char *name = ocv_words_at(r, offset + ocv_le32(section_at(e, i)));
+        e->split = name && !strcmp(name, OCV_KPACK_REF);
+    }
+    for (size_t i = 1; i < n && strings; i++) {
+        const unsigned char *s = section_at(e, i);
+        const char *name = ocv_words_at(r, offset + ocv_le32(s));
+        if (name)
+            OCV_TRY(scan_section(r, facts, s, name, err));
+    }
+    /* Device code that no section counts: data that only looks like it, or code that a program
+     * brings to the driver by itself. */
     for (size_t i = 0; i < r->n_sightings; i++) {
         bool hip = r->values[r->sightings[i].value].fact == OCV_CONTENT_HIP_CODE;
-        if (r->sightings[i].bytes >= 0 && !(r->elf.split && hip))
+        if (r->sightings[i].bytes >= 0 && !(e->split && hip))
             ocv_content_unseen(r, "device code outside of the sections for it");
     }
     return OCV_OK;
-}
-
-void ocv_elf_free(struct ocv_elf *elf)
-{
-    free(elf->segments.data);
-    free(elf->sections.data);
-    free(elf->dynamic.data);
-    free(elf->property.data);
 }

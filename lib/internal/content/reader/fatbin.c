@@ -53,39 +53,6 @@ static int leave_fatbin(struct ocv_content_reader *r, int64_t at, struct ocv_err
     return OCV_STEP_DONE;
 }
 
-static int sight_entry(struct ocv_content_reader *r, const unsigned char *p, int64_t bytes,
-                       uint64_t inflated, struct ocv_error *err)
-{
-    unsigned kind = ocv_le16(p);
-    uint32_t sm = ocv_le32(p + 28);
-    uint64_t flags = ocv_le64(p + 40);
-    char value[32];
-    if (sm < SM_MIN || sm > SM_MAX) {
-        ocv_content_unseen(r, "CUDA code of an architecture that is not known");
-        return OCV_OK;
-    }
-    snprintf(value, sizeof(value), "%u%s", (unsigned)sm,
-             flags & FLAG_ARCH_ONLY ? "a"
-             : flags & FLAG_FAMILY  ? "f"
-                                    : "");
-    if (flags & FLAG_ZSTD)
-        OCV_TRY(ocv_content_sight(r, r->container, OCV_CONTENT_CUDA_ZSTD, value, 0, err));
-    if (kind == ENTRY_CUBIN)
-        return ocv_content_sight(r, r->container,
-                                 inflated <= CUBIN_EMPTY_MAX ? OCV_CONTENT_CUDA_EMPTY
-                                                             : OCV_CONTENT_CUDA_CODE,
-                                 value, bytes, err);
-    if (kind == ENTRY_IR)
-        return ocv_content_sight(r, r->container, OCV_CONTENT_CUDA_IR, value, bytes, err);
-    if (kind != ENTRY_PTX) {
-        ocv_content_unseen(r, "an entry of a CUDA fat binary of a kind that is not known");
-        return OCV_OK;
-    }
-    OCV_TRY(ocv_content_sight(r, r->container, OCV_CONTENT_CUDA_PTX, value, bytes, err));
-    snprintf(value, sizeof(value), "%u.%u", ocv_le16(p + 26), ocv_le16(p + 24));
-    return ocv_content_sight(r, r->container, OCV_CONTENT_PTX_VERSION, value, 0, err);
-}
-
 int ocv_fatbin_walk(struct ocv_content_reader *r, bool last, struct ocv_error *err)
 {
     size_t have;
@@ -108,8 +75,37 @@ int ocv_fatbin_walk(struct ocv_content_reader *r, bool last, struct ocv_error *e
     }
     int64_t bytes = header + (int64_t)size;
     uint64_t inflated = header >= ENTRY_INFLATED && have >= ENTRY_INFLATED ? ocv_le64(p + 56) : 0;
-    OCV_TRY(sight_entry(r, p, bytes, inflated ? inflated : size, err));
+    if (!inflated)
+        inflated = size;
     r->next += bytes;
+
+    uint32_t sm = ocv_le32(p + 28);
+    uint64_t flags = ocv_le64(p + 40);
+    unsigned kind = ocv_le16(p);
+    char value[32];
+    if (sm < SM_MIN || sm > SM_MAX) {
+        ocv_content_unseen(r, "CUDA code of an architecture that is not known");
+        return OCV_STEP_DONE;
+    }
+    snprintf(value, sizeof(value), "%u%s", (unsigned)sm,
+             flags & FLAG_ARCH_ONLY ? "a"
+             : flags & FLAG_FAMILY  ? "f"
+                                    : "");
+    if (flags & FLAG_ZSTD)
+        OCV_TRY(ocv_content_sight(r, r->container, OCV_CONTENT_CUDA_ZSTD, value, 0, err));
+    if (kind != ENTRY_CUBIN && kind != ENTRY_IR && kind != ENTRY_PTX) {
+        ocv_content_unseen(r, "an entry of a CUDA fat binary of a kind that is not known");
+        return OCV_STEP_DONE;
+    }
+    enum ocv_content_fact fact = kind == ENTRY_IR              ? OCV_CONTENT_CUDA_IR
+                                 : kind == ENTRY_PTX           ? OCV_CONTENT_CUDA_PTX
+                                 : inflated <= CUBIN_EMPTY_MAX ? OCV_CONTENT_CUDA_EMPTY
+                                                               : OCV_CONTENT_CUDA_CODE;
+    OCV_TRY(ocv_content_sight(r, r->container, fact, value, bytes, err));
+    if (kind == ENTRY_PTX) {
+        snprintf(value, sizeof(value), "%u.%u", ocv_le16(p + 26), ocv_le16(p + 24));
+        OCV_TRY(ocv_content_sight(r, r->container, OCV_CONTENT_PTX_VERSION, value, 0, err));
+    }
     return OCV_STEP_DONE;
 }
 

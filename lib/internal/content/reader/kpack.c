@@ -20,8 +20,7 @@
 #define TABLE_MAX ((size_t)8 << 20) /* 100,000 objects; PyTorch has 3,000 for each GPU */
 #define KEY "kpack_search_paths"
 #define KEY_LEN (sizeof(KEY) - 1)
-#define REF_BEFORE 1024 /* bytes of a reference before that key, and from it on */
-#define REF_BEHIND 7168
+#define REF_BEHIND 7168 /* bytes of a reference from that key on */
 #define NAME_LEN_MAX 512u
 #define GPU_LEN_MAX 63u
 #define PATHS_MAX 64u
@@ -43,16 +42,11 @@ void ocv_kpack_search(struct ocv_content_reader *r)
             continue;
         if (r->n_refs == OCV_REFS_MAX)
             break; /* a program that makes them has some; the section may be one of these */
-        int64_t begin = place - REF_BEFORE > r->base ? place - REF_BEFORE : r->base;
+        int64_t begin = place - OCV_REF_BEFORE > r->base ? place - OCV_REF_BEFORE : r->base;
         r->refs[r->n_refs++] =
             (struct ocv_capture){.offset = begin, .want = (size_t)(place - begin) + REF_BEHIND};
     }
     r->ref_next = from + (int64_t)(have < KEY_LEN ? 0 : have - KEY_LEN + 1);
-}
-
-int64_t ocv_kpack_search_from(const struct ocv_content_reader *r)
-{
-    return r->ref_next - REF_BEFORE;
 }
 
 /* Names and paths go into reports, which are JSON. */
@@ -68,36 +62,26 @@ static bool copy_text(struct ocv_msgpack_text text, size_t max, char *out)
     return true;
 }
 
-static int add_paths(struct ocv_msgpack *m, struct ocv_content_facts *facts, struct ocv_error *err)
-{
-    char path[NAME_LEN_MAX + 1];
-    uint32_t n = ocv_msgpack_array(m);
-    if (!n || n > PATHS_MAX)
-        m->bad = true;
-    for (uint32_t i = 0; i < n && !m->bad; i++) {
-        if (!copy_text(ocv_msgpack_text(m), NAME_LEN_MAX, path)) {
-            m->bad = true;
-            return OCV_OK;
-        }
-        OCV_TRY(ocv_content_facts_add(facts, OCV_CONTENT_KPACK_PATH, path, 0, 1, err));
-    }
-    return OCV_OK;
-}
-
 int ocv_kpack_ref_parse(const void *bytes, size_t len, struct ocv_content_facts *facts,
                         struct ocv_error *err)
 {
     struct ocv_msgpack m = {.at = bytes, .end = (const unsigned char *)bytes + len};
     struct ocv_content_facts found = {0};
-    char name[NAME_LEN_MAX + 1];
+    char name[NAME_LEN_MAX + 1], path[NAME_LEN_MAX + 1];
     bool named = false;
     int status = OCV_OK;
-    uint32_t n = ocv_msgpack_map(&m);
-    for (uint32_t i = 0; i < n && !m.bad && status >= 0; i++) {
+    uint64_t n = ocv_msgpack_take(&m, OCV_MSGPACK_MAP);
+    for (uint64_t i = 0; i < n && !m.bad && status >= 0; i++) {
         struct ocv_msgpack_text key = ocv_msgpack_text(&m);
-        if (ocv_msgpack_is(key, KEY))
-            status = add_paths(&m, &found, err);
-        else if (ocv_msgpack_is(key, "kernel_name"))
+        if (ocv_msgpack_is(key, KEY)) {
+            uint64_t paths = ocv_msgpack_take(&m, OCV_MSGPACK_ARRAY);
+            m.bad = !paths || paths > PATHS_MAX;
+            for (uint64_t k = 0; k < paths && !m.bad && status >= 0; k++) {
+                m.bad = !copy_text(ocv_msgpack_text(&m), NAME_LEN_MAX, path);
+                if (!m.bad)
+                    status = ocv_content_facts_add(&found, OCV_CONTENT_KPACK_PATH, path, 0, 1, err);
+            }
+        } else if (ocv_msgpack_is(key, "kernel_name"))
             m.bad = m.bad || !(named = copy_text(ocv_msgpack_text(&m), NAME_LEN_MAX, name));
         else
             ocv_msgpack_skip(&m);
@@ -148,15 +132,15 @@ static int sight_objects(struct ocv_content_reader *r, struct ocv_msgpack *m,
     if (number)
         name.len = (size_t)(number - name.text);
     bool known = copy_text(name, NAME_LEN_MAX, path);
-    uint32_t n = ocv_msgpack_map(m);
-    for (uint32_t i = 0; i < n && !m->bad; i++) {
+    uint64_t n = ocv_msgpack_take(m, OCV_MSGPACK_MAP);
+    for (uint64_t i = 0; i < n && !m->bad; i++) {
         struct ocv_msgpack_text target = ocv_msgpack_text(m);
         uint64_t size = 0;
-        uint32_t members = ocv_msgpack_map(m);
-        for (uint32_t k = 0; k < members && !m->bad; k++) {
+        uint64_t members = ocv_msgpack_take(m, OCV_MSGPACK_MAP);
+        for (uint64_t k = 0; k < members && !m->bad; k++) {
             struct ocv_msgpack_text key = ocv_msgpack_text(m);
             if (ocv_msgpack_is(key, "original_size") || ocv_msgpack_is(key, "size"))
-                size = ocv_msgpack_number(m);
+                size = ocv_msgpack_take(m, OCV_MSGPACK_NUMBER);
             else
                 ocv_msgpack_skip(m);
         }
@@ -177,16 +161,16 @@ int ocv_kpack_table_parse(struct ocv_content_reader *r, const void *bytes, size_
                           struct ocv_error *err)
 {
     struct ocv_msgpack m = {.at = bytes, .end = (const unsigned char *)bytes + len};
-    uint32_t n = ocv_msgpack_map(&m);
+    uint64_t n = ocv_msgpack_take(&m, OCV_MSGPACK_MAP);
     bool found = false;
-    for (uint32_t i = 0; i < n && !m.bad; i++) {
+    for (uint64_t i = 0; i < n && !m.bad; i++) {
         if (!ocv_msgpack_is(ocv_msgpack_text(&m), "toc")) {
             ocv_msgpack_skip(&m);
             continue;
         }
-        uint32_t names = ocv_msgpack_map(&m);
+        uint64_t names = ocv_msgpack_take(&m, OCV_MSGPACK_MAP);
         found = true;
-        for (uint32_t k = 0; k < names && !m.bad; k++) {
+        for (uint64_t k = 0; k < names && !m.bad; k++) {
             struct ocv_msgpack_text name = ocv_msgpack_text(&m);
             OCV_TRY(sight_objects(r, &m, name, err));
         }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
 
 #define SIGHTINGS_MAX ((size_t)1 << 19)
 #define VALUES_MAX 4096u
@@ -25,7 +26,10 @@ static void clear_reader(struct ocv_content_reader *r)
     free(r->table.data);
     for (size_t i = 0; i < r->n_refs; i++)
         free(r->refs[i].data);
-    ocv_elf_free(&r->elf);
+    free(r->elf.segments.data);
+    free(r->elf.sections.data);
+    free(r->elf.dynamic.data);
+    free(r->elf.property.data);
     memset(r, 0, offsetof(struct ocv_content_reader, work));
     r->container = -1;
 }
@@ -43,7 +47,8 @@ void ocv_content_reader_free(struct ocv_content_reader *reader)
     if (!reader)
         return;
     clear_reader(reader);
-    ocv_bundle_free(reader);
+    ZSTD_freeDCtx(reader->zstd);
+    free(reader->header);
     free(reader);
 }
 
@@ -82,48 +87,38 @@ int ocv_content_work(struct ocv_content_reader *r, int64_t units, struct ocv_err
                                "hold in a real image");
 }
 
-/* The place of a value in r->values; r->n_values without room, -1 without memory. */
-static int64_t intern_text(struct ocv_content_reader *r, enum ocv_content_fact fact,
-                           const char *value)
+int ocv_content_sight(struct ocv_content_reader *r, int64_t container, enum ocv_content_fact fact,
+                      const char *value, int64_t bytes, struct ocv_error *err)
 {
     uint32_t slot = 5381 + (uint32_t)fact;
+    OCV_TRY(ocv_content_work(r, 8, err));
     if (!r->places && !(r->places = calloc(PLACES, sizeof(*r->places))))
-        return -1;
+        return ocv_error_nomem(err);
     for (const char *c = value; *c; c++)
         slot = slot * 33 + (unsigned char)*c;
     slot = (slot ^ slot >> 16) % PLACES;
     for (; r->places[slot]; slot = (slot + 1) % PLACES) {
         const struct ocv_content_value *known = &r->values[r->places[slot] - 1];
         if (known->fact == fact && !strcmp(known->text, value))
-            return r->places[slot] - 1;
+            break;
     }
-    if (r->n_values >= VALUES_MAX)
-        return (int64_t)r->n_values;
-    const char *text = ocv_arena_copy(&r->arena, value, strlen(value));
-    struct ocv_content_value *added = text ? ocv_array_grow(&r->values, r->n_values) : NULL;
-    if (!added)
-        return -1;
-    *added = (struct ocv_content_value){fact, text};
-    r->places[slot] = (uint16_t)(r->n_values + 1);
-    return (int64_t)r->n_values++;
-}
-
-int ocv_content_sight(struct ocv_content_reader *r, int64_t container, enum ocv_content_fact fact,
-                      const char *value, int64_t bytes, struct ocv_error *err)
-{
-    size_t known = r->n_values;
-    OCV_TRY(ocv_content_work(r, 8, err));
-    int64_t place = intern_text(r, fact, value);
-    if (place < 0)
-        return ocv_error_nomem(err);
-    if (r->n_sightings >= SIGHTINGS_MAX || (place == (int64_t)known && known == VALUES_MAX)) {
+    size_t place = r->places[slot] ? r->places[slot] - 1u : r->n_values;
+    if (r->n_sightings >= SIGHTINGS_MAX || place >= VALUES_MAX) {
         ocv_content_unseen(r, "device code: too many pieces");
         return OCV_OK;
     }
-    struct ocv_sighting *added = ocv_array_grow(&r->sightings, r->n_sightings);
-    if (!added)
+    if (place == r->n_values) {
+        const char *text = ocv_arena_copy(&r->arena, value, strlen(value));
+        struct ocv_content_value *added = text ? ocv_array_grow(&r->values, place) : NULL;
+        if (!added)
+            return ocv_error_nomem(err);
+        *added = (struct ocv_content_value){fact, text};
+        r->places[slot] = (uint16_t)++r->n_values;
+    }
+    struct ocv_sighting *sighting = ocv_array_grow(&r->sightings, r->n_sightings);
+    if (!sighting)
         return ocv_error_nomem(err);
-    *added = (struct ocv_sighting){container, bytes, (uint32_t)place};
+    *sighting = (struct ocv_sighting){container, bytes, (uint32_t)place};
     r->n_sightings++;
     return OCV_OK;
 }
@@ -186,8 +181,8 @@ static int64_t wanted_from(const struct ocv_content_reader *r)
     int64_t from = r->next;
     if (r->container < 0 && r->kind == OCV_KIND_ELF) {
         int64_t words = r->words_next - (int64_t)OCV_CONTENT_WORD_MAX - 1;
-        if (ocv_kpack_search_from(r) < words)
-            words = ocv_kpack_search_from(r);
+        if (words > r->ref_next - OCV_REF_BEFORE)
+            words = r->ref_next - OCV_REF_BEFORE;
         if (words < r->words_floor)
             words = r->words_floor;
         if (words < from)

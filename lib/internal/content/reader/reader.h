@@ -171,14 +171,12 @@ int ocv_bundle_begin(struct ocv_content_reader *r, int64_t offset, bool last,
 int ocv_ccob_begin(struct ocv_content_reader *r, int64_t offset, bool last, struct ocv_error *err);
 /** The GPU in a target's name, "amdgcn-amd-amdhsa--gfx942:xnack-"; false if there is none. */
 bool ocv_bundle_gpu(const char *target, size_t len, char *out, size_t size);
-void ocv_bundle_free(struct ocv_content_reader *r);
 
 #define OCV_KPACK_MAGIC 0x4b41504bu
 #define OCV_KPACK_REF ".rocm_kpack_ref"
+#define OCV_REF_BEFORE 1024 /* bytes of a reference before what is searched for */
 /** Note what in the window may be a reference to archives: its section is known at the end only. */
 void ocv_kpack_search(struct ocv_content_reader *r);
-/** The first byte of the file that this search may still need. */
-int64_t ocv_kpack_search_from(const struct ocv_content_reader *r);
 /** The reference in a section there. */
 int ocv_kpack_ref(struct ocv_content_reader *r, int64_t offset, int64_t size,
                   struct ocv_content_facts *facts, struct ocv_error *err);
@@ -212,7 +210,6 @@ int64_t ocv_elf_wants(const struct ocv_content_reader *r);
 /** The file ends at `size`: what its tables say. */
 int ocv_elf_end(struct ocv_content_reader *r, struct ocv_content_facts *facts, int64_t size,
                 struct ocv_error *err);
-void ocv_elf_free(struct ocv_elf *elf);
 
 /* MessagePack (https://github.com/msgpack/msgpack/blob/master/spec.md), as far as the tables of
  * AMD's kpack need it: values are walked in place, nothing is copied and nothing recurses. What is
@@ -230,12 +227,18 @@ struct ocv_msgpack_text {
     size_t len;
 };
 
-/** Pairs of the map that begins here. */
-uint32_t ocv_msgpack_map(struct ocv_msgpack *m);
-/** Values of the array that begins here. */
-uint32_t ocv_msgpack_array(struct ocv_msgpack *m);
+enum ocv_msgpack_kind {
+    OCV_MSGPACK_OTHER,
+    OCV_MSGPACK_NUMBER,
+    OCV_MSGPACK_TEXT,
+    OCV_MSGPACK_ARRAY,
+    OCV_MSGPACK_MAP
+};
+
+/** The number that stands here, the values of the array or the pairs of the map that begins here.
+ */
+uint64_t ocv_msgpack_take(struct ocv_msgpack *m, enum ocv_msgpack_kind kind);
 struct ocv_msgpack_text ocv_msgpack_text(struct ocv_msgpack *m);
-uint64_t ocv_msgpack_number(struct ocv_msgpack *m);
 /** Pass over a value with all that is in it. */
 void ocv_msgpack_skip(struct ocv_msgpack *m);
 

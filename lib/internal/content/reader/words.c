@@ -52,61 +52,6 @@ static bool is_printable(char c)
     return c > ' ' && c <= '~';
 }
 
-/* The string around text[at]: it begins after a NUL or at the begin of what is searched, and ends
- * before a NUL. */
-static bool string_around(const char *text, size_t len, size_t at, size_t *begin, size_t *end)
-{
-    size_t b = at, e = at;
-    while (b > 0 && at - b < OCV_CONTENT_WORD_MAX && is_printable(text[b - 1]))
-        b--;
-    while (e < len && e - at < OCV_CONTENT_WORD_MAX && is_printable(text[e]))
-        e++;
-    *begin = b;
-    *end = e;
-    return e < len && text[e] == '\0' && (b == 0 || text[b - 1] == '\0');
-}
-
-/* Keep the wanted strings with a mark in text[from, to). The text is at `offset` in the file. */
-static int search_text(struct ocv_content_reader *r, const char *text, size_t len, int64_t offset,
-                       size_t from, size_t to, size_t *reached, struct ocv_error *err)
-{
-    const char *next[LETTERS] = {text, text, text, text};
-    const char *cursor = text + from;
-    const char *stop = text + to;
-    while (cursor < stop) {
-        const char *at = stop;
-        for (size_t i = 0; i < LETTERS; i++) {
-            if (next[i] && next[i] < stop && (next[i] < cursor || *next[i] != first_letters[i]))
-                next[i] = *cursor == first_letters[i]
-                              ? cursor
-                              : memchr(cursor, first_letters[i], (size_t)(stop - cursor));
-            if (next[i] && next[i] < at)
-                at = next[i];
-        }
-        if (at == stop)
-            break;
-        cursor = at + 1;
-        size_t begin, end;
-        if (!is_mark(at, len - (size_t)(at - text)) ||
-            !string_around(text, len, (size_t)(at - text), &begin, &end) ||
-            !is_wanted(text + begin, end - begin))
-            continue;
-        cursor = text + end;
-        if (r->n_words >= WORDS_MAX) {
-            ocv_content_unseen(r, "names of libraries: too many");
-            continue;
-        }
-        const char *copy = ocv_arena_copy(&r->arena, text + begin, end - begin);
-        struct ocv_content_word *word = copy ? ocv_array_grow(&r->words, r->n_words) : NULL;
-        if (!word)
-            return ocv_error_nomem(err);
-        *word = (struct ocv_content_word){offset + (int64_t)begin, copy};
-        r->n_words++;
-    }
-    *reached = cursor > stop ? (size_t)(cursor - text) : to;
-    return OCV_OK;
-}
-
 int ocv_words_scan(struct ocv_content_reader *r, int64_t upto, bool ends, struct ocv_error *err)
 {
     size_t have;
@@ -123,10 +68,48 @@ int ocv_words_scan(struct ocv_content_reader *r, int64_t upto, bool ends, struct
     size_t from = (size_t)(r->words_next - start);
     if (from >= to)
         return OCV_OK;
-    size_t reached = to;
-    int status = search_text(r, text, len, start, from, to, &reached, err);
-    r->words_next = start + (int64_t)reached;
-    return status;
+    const char *next[LETTERS] = {text, text, text, text};
+    const char *cursor = text + from, *stop = text + to, *limit = text + len;
+    while (cursor < stop) {
+        const char *at = stop;
+        for (size_t i = 0; i < LETTERS; i++) {
+            if (next[i] && next[i] < stop && (next[i] < cursor || *next[i] != first_letters[i]))
+                next[i] = *cursor == first_letters[i]
+                              ? cursor
+                              : memchr(cursor, first_letters[i], (size_t)(stop - cursor));
+            if (next[i] && next[i] < at)
+                at = next[i];
+        }
+        if (at == stop)
+            break;
+        cursor = at + 1;
+        if (!is_mark(at, (size_t)(limit - at)))
+            continue;
+        /* The string around it begins after a NUL or at the begin of what is searched, and ends
+         * before a NUL. */
+        const char *begin = at, *end = at;
+        while (begin > text && at - begin < (ptrdiff_t)OCV_CONTENT_WORD_MAX &&
+               is_printable(begin[-1]))
+            begin--;
+        while (end < limit && end - at < (ptrdiff_t)OCV_CONTENT_WORD_MAX && is_printable(*end))
+            end++;
+        if (end == limit || *end || (begin > text && begin[-1]) ||
+            !is_wanted(begin, (size_t)(end - begin)))
+            continue;
+        cursor = end;
+        if (r->n_words >= WORDS_MAX) {
+            ocv_content_unseen(r, "names of libraries: too many");
+            continue;
+        }
+        const char *copy = ocv_arena_copy(&r->arena, begin, (size_t)(end - begin));
+        struct ocv_content_word *word = copy ? ocv_array_grow(&r->words, r->n_words) : NULL;
+        if (!word)
+            return ocv_error_nomem(err);
+        *word = (struct ocv_content_word){start + (begin - text), copy};
+        r->n_words++;
+    }
+    r->words_next = start + ((cursor > stop ? cursor : stop) - text);
+    return OCV_OK;
 }
 
 const char *ocv_words_at(const struct ocv_content_reader *r, int64_t offset)
