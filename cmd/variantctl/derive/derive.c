@@ -120,32 +120,6 @@ static int derive_entries(struct derive *d, const struct image *image, struct oc
     return OCV_OK;
 }
 
-static int derive_path(struct derive *d, const char *path, struct ocv_error *err)
-{
-    struct derive_result *result = new_result(d, path, NULL);
-    struct stat st;
-    if (!result)
-        return ocv_error_nomem(err);
-    if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0 && errno == EACCES)
-        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
-    int status = derive_read_path(d->cli, path, &result->content.report, err);
-    if (status == OCV_ERR_DATA && stat(path, &st) == 0 && S_ISREG(st.st_mode))
-        ocv_error_prefix(err, "%s", path);
-    return status < 0
-               ? status
-               : ocv_content_derive(&result->content.report, NULL, &result->content.derived, err);
-}
-
-static int derive_image(struct derive *d, const char *text, struct ocv_error *err)
-{
-    ocv_auto_image image = {0};
-    OCV_TRY(cli_load(d->cli, err));
-    OCV_TRY(image_open(d->cli, text, &image, err));
-    OCV_TRY(image_flatten(d->cli, &image, err));
-    return image.kind == OCV_DOCUMENT_INDEX ? derive_entries(d, &image, err)
-                                            : derive_child(d, &image, &image.top, NULL, err);
-}
-
 static int print_results(const struct derive *d, struct ocv_error *err)
 {
     ocv_auto_buffer out, page;
@@ -176,17 +150,31 @@ static int print_results(const struct derive *d, struct ocv_error *err)
  */
 static int derive_argument(struct derive *d, const char *what, struct ocv_error *err)
 {
+    bool layout = strncmp(what, "oci:", 4) == 0;
     struct stat st;
-    if (!strncmp(what, "oci:", 4))
-        return derive_image(d, what, err);
-    if (stat(what, &st) == 0)
-        return d->request.attach
-                   ? ocv_error_set(err, OCV_ERR_INVALID,
-                                   "derive: --attach is for images; %s is a path", what)
-                   : derive_path(d, what, err);
-    if (image_is_path(what))
+    if (!layout && stat(what, &st) == 0) {
+        if (d->request.attach)
+            return ocv_error_set(err, OCV_ERR_INVALID,
+                                 "derive: --attach is for images; %s is a path", what);
+        struct derive_result *result = new_result(d, what, NULL);
+        if (!result)
+            return ocv_error_nomem(err);
+        if (faccessat(AT_FDCWD, what, R_OK, AT_EACCESS) < 0 && errno == EACCES)
+            return ocv_error_set(err, OCV_ERR_IO, "%s: %s", what, strerror(errno));
+        int status = derive_read_path(d->cli, what, &result->content.report, err);
+        if (status == OCV_ERR_DATA && S_ISREG(st.st_mode))
+            ocv_error_prefix(err, "%s", what);
+        OCV_TRY(status);
+        return ocv_content_derive(&result->content.report, NULL, &result->content.derived, err);
+    }
+    if (!layout && image_is_path(what))
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: %s", what, strerror(errno));
-    return derive_image(d, what, err);
+    ocv_auto_image image = {0};
+    OCV_TRY(cli_load(d->cli, err));
+    OCV_TRY(image_open(d->cli, what, &image, err));
+    OCV_TRY(image_flatten(d->cli, &image, err));
+    return image.kind == OCV_DOCUMENT_INDEX ? derive_entries(d, &image, err)
+                                            : derive_child(d, &image, &image.top, NULL, err);
 }
 
 int cmd_derive(struct cli *cli, int argc, char **argv)

@@ -8,27 +8,6 @@ static json_t *highest_json(const struct ocv_content_highest *it)
     return it->value ? json_pack("{s:s, s:s}", "value", it->value, "path", it->path) : json_null();
 }
 
-static json_t *targets_json(const struct derive_result *result)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < result->content.derived.n_targets; i++) {
-        const struct ocv_content_target *it = &result->content.derived.targets[i];
-        json_t *settings = json_array();
-        char setting[128], name[OCV_CONTENT_TARGET_MAX];
-        for (size_t k = 0; ocv_content_setting(it, k, setting, sizeof(setting)); k++)
-            json_array_append_new(settings, json_string(setting));
-        json_array_append_new(list,
-                              json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:s?, s:b, s:i, s:o}",
-                                        "fact", ocv_content_fact_name(it->fact), "value", it->value,
-                                        "target", ocv_content_target_name(it, name, sizeof(name)),
-                                        "bytes", (json_int_t)it->bytes, "files",
-                                        (json_int_t)it->files, "lacking", (json_int_t)it->lacking,
-                                        "without", it->without, "proposed", it->proposed, "saving",
-                                        derive_saving(result, it), "settings", settings));
-    }
-    return list;
-}
-
 static void add_words(void *data, const char *source, const char *words)
 {
     json_array_append_new(data, json_pack("{s:s, s:s}", "source", source, "words", words));
@@ -40,6 +19,7 @@ json_t *derive_format_json(const struct derive_result *result)
     json_t *properties = json_array(), *base = d->n_base ? json_array() : NULL;
     const struct ocv_content_report *report = &result->content.report;
     json_t *machines = json_object(), *words = json_array(), *needs = json_array();
+    json_t *targets = json_array();
     json_t *unseen = json_array(); /* what was not examined, overall and in files */
     for (size_t i = 0; i < report->notes.n; i++)
         json_array_append_new(unseen, json_pack("{s:s}", "what", report->notes.list[i].value));
@@ -49,6 +29,21 @@ json_t *derive_format_json(const struct derive_result *result)
             if (facts->list[k].fact == OCV_CONTENT_UNSEEN)
                 json_array_append_new(unseen, json_pack("{s:s, s:s}", "what", facts->list[k].value,
                                                         "path", report->files[i].path));
+    }
+    for (size_t i = 0; i < d->n_targets; i++) {
+        const struct ocv_content_target *it = &d->targets[i];
+        json_t *settings = json_array();
+        char setting[128], name[OCV_CONTENT_TARGET_MAX];
+        for (size_t k = 0; ocv_content_setting(it, k, setting, sizeof(setting)); k++)
+            json_array_append_new(settings, json_string(setting));
+        json_array_append_new(targets,
+                              json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:s?, s:b, s:i, s:o}",
+                                        "fact", ocv_content_fact_name(it->fact), "value", it->value,
+                                        "target", ocv_content_target_name(it, name, sizeof(name)),
+                                        "bytes", (json_int_t)it->bytes, "files",
+                                        (json_int_t)it->files, "lacking", (json_int_t)it->lacking,
+                                        "without", it->without, "proposed", it->proposed, "saving",
+                                        derive_saving(result, it), "settings", settings));
     }
     for (size_t i = 0; i < d->n_needs; i++)
         json_array_append_new(
@@ -67,11 +62,10 @@ json_t *derive_format_json(const struct derive_result *result)
                      "s:o, s:s*, s:o*, s:o*}",
                      "name", result->name, "files", (json_int_t)result->content.report.members,
                      "bytes", (json_int_t)result->content.report.bytes, "properties", properties,
-                     "label", d->label, "targets", targets_json(result), "needs", needs, "machines",
-                     machines, "x86_level", highest_json(&d->level), "glibc",
-                     highest_json(&d->glibc), "glibcxx", highest_json(&d->glibcxx), "ptx",
-                     highest_json(&d->ptx), "toolkit", d->toolkit, "mixed", d->mixed, "says", words,
-                     "not_looked_at", unseen, "attached",
-                     result->attached[0] ? result->attached : NULL, "properties_minor", base,
-                     "zstd", d->zstd.value ? highest_json(&d->zstd) : NULL);
+                     "label", d->label, "targets", targets, "needs", needs, "machines", machines,
+                     "x86_level", highest_json(&d->level), "glibc", highest_json(&d->glibc),
+                     "glibcxx", highest_json(&d->glibcxx), "ptx", highest_json(&d->ptx), "toolkit",
+                     d->toolkit, "mixed", d->mixed, "says", words, "not_looked_at", unseen,
+                     "attached", result->attached[0] ? result->attached : NULL, "properties_minor",
+                     base, "zstd", d->zstd.value ? highest_json(&d->zstd) : NULL);
 }

@@ -88,27 +88,6 @@ int layer_feed(struct layer_reader *reader, const struct ocv_descriptor *layer,
     return status;
 }
 
-static int scan_layer(struct layer_reader *reader, const struct ocv_descriptor *layer,
-                      struct ocv_buffer *out, struct ocv_error *err)
-{
-    struct scanner scanner;
-    bool refused = false;
-    const struct scanner_job job = {.arguments = {"--layer"},
-                                    .fed = true,
-                                    .out = -1,
-                                    .size = layer->size > 0 ? layer->size : 0};
-    int status = scanner_start(reader->cli, &job, &scanner, err);
-    if (status >= 0)
-        status = layer_feed(reader, layer, &scanner, &refused, err);
-    int finished = status >= 0 || refused ? scanner_finish(&scanner, out, NULL, err) : OCV_OK;
-    if (finished < 0)
-        status = finished;
-    else if (refused && status >= 0)
-        status = ocv_error_set(err, OCV_ERR_IO, "the read ended early");
-    scanner_drop(&scanner);
-    return status;
-}
-
 static int parse_report(const struct layer_reader *reader, const struct ocv_buffer *bytes,
                         struct ocv_content_report *out, struct ocv_error *err)
 {
@@ -136,7 +115,21 @@ int layer_read(struct layer_reader *reader, const struct ocv_descriptor *layer,
         return OCV_OK;
     }
     bytes.len = 0;
-    int status = scan_layer(reader, layer, &bytes, err);
+    struct scanner scanner;
+    bool refused = false;
+    const struct scanner_job job = {.arguments = {"--layer"},
+                                    .fed = true,
+                                    .out = -1,
+                                    .size = layer->size > 0 ? layer->size : 0};
+    int status = scanner_start(reader->cli, &job, &scanner, err);
+    if (status >= 0)
+        status = layer_feed(reader, layer, &scanner, &refused, err);
+    int finished = status >= 0 || refused ? scanner_finish(&scanner, &bytes, NULL, err) : OCV_OK;
+    if (finished < 0)
+        status = finished;
+    else if (refused && status >= 0)
+        status = ocv_error_set(err, OCV_ERR_IO, "the read ended early");
+    scanner_drop(&scanner);
     if (status >= 0)
         status = parse_report(reader, &bytes, out, err);
     if (status >= 0)

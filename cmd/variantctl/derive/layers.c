@@ -37,27 +37,20 @@ static void stop_reading(struct reading *r)
     pthread_cond_broadcast(&r->changed);
 }
 
-/* The next layer to read, once there is a slot for it; false: none is left. */
-static bool take_layer(struct reading *r, size_t *out)
-{
-    pthread_mutex_lock(&r->lock);
-    while (!r->stop && r->next < r->n && r->next - r->stacked >= AHEAD_MAX)
-        pthread_cond_wait(&r->changed, &r->lock);
-    bool found = !r->stop && r->next < r->n;
-    if (found)
-        *out = r->next++;
-    pthread_mutex_unlock(&r->lock);
-    return found;
-}
-
 static void *run_reader(void *data)
 {
     struct reading *r = data;
     struct layer_reader reader = {
         .cli = r->cli, .image = r->image, .stop = &r->stop, .parsing = &r->parsing};
-    size_t i;
-    while (take_layer(r, &i)) {
+    pthread_mutex_lock(&r->lock);
+    while (!r->stop && r->next < r->n) {
+        if (r->next - r->stacked >= AHEAD_MAX) { /* no slot for the next layer yet */
+            pthread_cond_wait(&r->changed, &r->lock);
+            continue;
+        }
+        size_t i = r->next++;
         struct ocv_error err = {0};
+        pthread_mutex_unlock(&r->lock);
         int status = layer_read(&reader, ocv_manifest_layer(r->manifest, i),
                                 &r->slots[i % AHEAD_MAX].report, &err);
         pthread_mutex_lock(&r->lock);
@@ -67,39 +60,34 @@ static void *run_reader(void *data)
         }
         r->slots[i % AHEAD_MAX].done = true;
         pthread_cond_broadcast(&r->changed);
-        pthread_mutex_unlock(&r->lock);
     }
+    pthread_mutex_unlock(&r->lock);
     ocv_registry_free(reader.registry);
     return NULL;
 }
 
-/* False: the program was interrupted, or a layer could not be read. */
-static bool wait_for_layer(struct reading *r, const struct slot *slot)
-{
-    const volatile int *interrupted = r->cli->interrupted;
-    struct timespec until;
-    pthread_mutex_lock(&r->lock);
-    while (!slot->done && !r->stop) {
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += LOOK_MS * 1000000L;
-        until.tv_sec += until.tv_nsec / 1000000000L;
-        until.tv_nsec %= 1000000000L;
-        pthread_cond_clockwait(&r->changed, &r->lock, CLOCK_MONOTONIC, &until);
-        if (interrupted && *interrupted)
-            stop_reading(r);
-    }
-    bool go_on = !r->stop;
-    pthread_mutex_unlock(&r->lock);
-    return go_on;
-}
-
+/* Ends early, without an error, where the program was interrupted or a layer could not be read. */
 static int stack_layers(struct reading *r, struct ocv_content_report *out, struct ocv_error *err)
 {
+    const volatile int *interrupted = r->cli->interrupted;
     int status = OCV_OK;
     for (size_t i = 0; i < r->n && status >= 0; i++) {
         struct slot *slot = &r->slots[i % AHEAD_MAX];
-        if (!wait_for_layer(r, slot))
-            return OCV_OK; /* the caller says why */
+        struct timespec until;
+        pthread_mutex_lock(&r->lock);
+        while (!slot->done && !r->stop) {
+            clock_gettime(CLOCK_MONOTONIC, &until);
+            until.tv_nsec += LOOK_MS * 1000000L;
+            until.tv_sec += until.tv_nsec / 1000000000L;
+            until.tv_nsec %= 1000000000L;
+            pthread_cond_clockwait(&r->changed, &r->lock, CLOCK_MONOTONIC, &until);
+            if (interrupted && *interrupted)
+                stop_reading(r);
+        }
+        bool stopped = r->stop;
+        pthread_mutex_unlock(&r->lock);
+        if (stopped)
+            return OCV_OK;
         status = ocv_content_report_stack(out, &slot->report, err);
         ocv_content_report_free(&slot->report);
         pthread_mutex_lock(&r->lock);

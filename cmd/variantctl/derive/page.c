@@ -12,6 +12,7 @@ struct derive_page {
     struct ocv_buffer *out;
     struct ocv_error *err;
     int status;
+    size_t stated; /* by the image */
 };
 
 static void put_raw(struct derive_page *p, const char *text)
@@ -146,18 +147,11 @@ static void put_targets(struct derive_page *p, const struct derive_result *resul
 static void put_words(void *data, const char *source, const char *words)
 {
     struct derive_page *p = data;
-    put_raw(p, "<li><code>");
+    put_raw(p, p->stated++ ? "<li><code>" : "<h2>Stated by the image</h2>\n<ul>\n<li><code>");
     put_text(p, source);
     put_raw(p, "</code>: ");
     put_text(p, words);
     put_raw(p, "</li>\n");
-}
-
-static void note_words(void *data, const char *source, const char *words)
-{
-    (void)source;
-    (void)words;
-    *(bool *)data = true;
 }
 
 static void put_list(struct derive_page *p, const char *title, char *const *list, size_t n)
@@ -175,60 +169,55 @@ static void put_list(struct derive_page *p, const char *title, char *const *list
     put_raw(p, "</ul>\n");
 }
 
-static void put_result(struct derive_page *p, const struct derive_result *result)
-{
-    const struct ocv_content_derived *d = &result->content.derived;
-    char bytes[FORMAT_NUMBER_MAX];
-    put_raw(p, "<h1>");
-    put_text(p, result->name);
-    put_raw(p, "</h1>\n<p>");
-    put_number(p, (long long)result->content.report.members);
-    put_raw(p, result->content.report.members == 1 ? " file, " : " files, ");
-    put_raw(p, format_bytes(result->content.report.bytes, bytes));
-    put_raw(p, "</p>\n");
-    if (d->n_targets) {
-        put_picture(p, d);
-        put_raw(p, "<p>Green: every file with code for such devices runs there. Yellow: some do "
-                   "not.</p>\n");
-        put_targets(p, result);
-    }
-    put_list(p, "Proposed properties", d->properties, d->n_properties);
-    put_list(p, "A second entry, for older drivers", d->base, d->n_base);
-    if (!d->n_properties) {
-        put_raw(p, "<p>");
-        put_raw(p, derive_no_property(result));
-        put_raw(p, "</p>\n");
-    }
-    for (size_t i = 0; i < d->n_needs; i++) {
-        put_raw(p, i ? "<li>" : "<h2>Needs</h2>\n<ul>\n<li>");
-        put_text(p, d->needs[i].is);
-        put_raw(p, ": <code>");
-        put_text(p, d->needs[i].name);
-        put_raw(p, "</code>, as <code>");
-        put_text(p, d->needs[i].path);
-        put_raw(p, i + 1 < d->n_needs ? "</code> does</li>\n" : "</code> does</li>\n</ul>\n");
-    }
-    bool any = false;
-    derive_words(result, note_words, &any);
-    if (any) {
-        put_raw(p, "<h2>Stated by the image</h2>\n<ul>\n");
-        derive_words(result, put_words, p);
-        put_raw(p, "</ul>\n");
-    }
-    for (size_t i = 0; i < result->content.report.notes.n; i++) {
-        put_raw(p, "<p>Not looked at: ");
-        put_text(p, result->content.report.notes.list[i].value);
-        put_raw(p, "</p>\n");
-    }
-}
-
 int derive_format_page(const struct derive_result *results, size_t n, struct ocv_buffer *out,
                        struct ocv_error *err)
 {
-    struct derive_page p = {.out = out, .err = err};
-    put_raw(&p, head);
-    for (size_t i = 0; i < n; i++)
-        put_result(&p, &results[i]);
-    put_raw(&p, "</html>\n");
-    return p.status;
+    struct derive_page page = {.out = out, .err = err}, *p = &page;
+    char bytes[FORMAT_NUMBER_MAX];
+    put_raw(p, head);
+    for (const struct derive_result *result = results; result < results + n; result++) {
+        const struct ocv_content_derived *d = &result->content.derived;
+        const struct ocv_content_report *report = &result->content.report;
+        put_raw(p, "<h1>");
+        put_text(p, result->name);
+        put_raw(p, "</h1>\n<p>");
+        put_number(p, (long long)report->members);
+        put_raw(p, report->members == 1 ? " file, " : " files, ");
+        put_raw(p, format_bytes(report->bytes, bytes));
+        put_raw(p, "</p>\n");
+        if (d->n_targets) {
+            put_picture(p, d);
+            put_raw(p,
+                    "<p>Green: every file with code for such devices runs there. Yellow: some do "
+                    "not.</p>\n");
+            put_targets(p, result);
+        }
+        put_list(p, "Proposed properties", d->properties, d->n_properties);
+        put_list(p, "A second entry, for older drivers", d->base, d->n_base);
+        if (!d->n_properties) {
+            put_raw(p, "<p>");
+            put_raw(p, derive_no_property(result));
+            put_raw(p, "</p>\n");
+        }
+        for (size_t i = 0; i < d->n_needs; i++) {
+            put_raw(p, i ? "<li>" : "<h2>Needs</h2>\n<ul>\n<li>");
+            put_text(p, d->needs[i].is);
+            put_raw(p, ": <code>");
+            put_text(p, d->needs[i].name);
+            put_raw(p, "</code>, as <code>");
+            put_text(p, d->needs[i].path);
+            put_raw(p, i + 1 < d->n_needs ? "</code> does</li>\n" : "</code> does</li>\n</ul>\n");
+        }
+        p->stated = 0;
+        derive_words(result, put_words, p);
+        if (p->stated)
+            put_raw(p, "</ul>\n");
+        for (size_t i = 0; i < report->notes.n; i++) {
+            put_raw(p, "<p>Not looked at: ");
+            put_text(p, report->notes.list[i].value);
+            put_raw(p, "</p>\n");
+        }
+    }
+    put_raw(p, "</html>\n");
+    return p->status;
 }

@@ -116,26 +116,6 @@ static void put_needs(struct text *t, const struct derive_result *result)
             shown_text(t, d->zstd.path));
 }
 
-static void put_slim(struct text *t, const struct derive_result *result)
-{
-    const struct ocv_content_derived *d = &result->content.derived;
-    char setting[128], name[OCV_CONTENT_TARGET_MAX];
-    bool any = false;
-    for (size_t i = 0; i < d->n_targets; i++) {
-        const struct ocv_content_target *it = &d->targets[i];
-        if (!it->proposed || it->fact == OCV_CONTENT_CUDA_PTX || derive_saving(result, it) < 1)
-            continue;
-        if (!any)
-            put_line(t, "\nA build for one target alone saves:\n");
-        any = true;
-        put_line(t, "  %-28s %3d %%  ", ocv_content_target_name(it, name, sizeof(name)),
-                 derive_saving(result, it));
-        for (size_t k = 0; ocv_content_setting(it, k, setting, sizeof(setting)); k++)
-            put_line(t, "%s%s", k ? " " : "", setting);
-        put_line(t, "\n");
-    }
-}
-
 static void put_words(void *data, const char *source, const char *words)
 {
     put_line(data, "  %s: %s\n", shown_text(data, source), shown_text(data, words));
@@ -151,7 +131,7 @@ int derive_format_text(const struct derive_result *result, struct ocv_buffer *ou
 {
     struct text t = {.out = out, .err = err};
     const struct ocv_content_derived *d = &result->content.derived;
-    char bytes[FORMAT_NUMBER_MAX];
+    char bytes[FORMAT_NUMBER_MAX], setting[128], name[OCV_CONTENT_TARGET_MAX];
     put_line(&t, "%s: %lld file%s, %s\n", result->name, (long long)result->content.report.members,
              result->content.report.members == 1 ? "" : "s",
              format_bytes(result->content.report.bytes, bytes));
@@ -159,7 +139,20 @@ int derive_format_text(const struct derive_result *result, struct ocv_buffer *ou
     put_properties(&t, result);
     if (d->machines.n || d->n_needs)
         put_needs(&t, result);
-    put_slim(&t, result);
+    bool any = false;
+    for (size_t i = 0; i < d->n_targets; i++) {
+        const struct ocv_content_target *it = &d->targets[i];
+        if (!it->proposed || it->fact == OCV_CONTENT_CUDA_PTX || derive_saving(result, it) < 1)
+            continue;
+        if (!any)
+            put_line(&t, "\nA build for one target alone saves:\n");
+        any = true;
+        put_line(&t, "  %-28s %3d %%  ", ocv_content_target_name(it, name, sizeof(name)),
+                 derive_saving(result, it));
+        for (size_t k = 0; ocv_content_setting(it, k, setting, sizeof(setting)); k++)
+            put_line(&t, "%s%s", k ? " " : "", setting);
+        put_line(&t, "\n");
+    }
     size_t before = out->len;
     put_line(&t, "\n"
                  "Stated by the image:\n");
