@@ -185,7 +185,7 @@ int ocv_config_check(const struct ocv_image_config *config, const struct ocv_gpu
     if (!host->n || (off && (!strcmp(off, "1") || !strcmp(off, "true"))))
         return OCV_OK;
     while ((text = ocv_image_config_next(config, OCV_REQUIREMENT_PREFIX, &at))) {
-        struct ocv_requirement requirement;
+        ocv_auto_requirement requirement = {0};
         struct ocv_config_finding one = {.fit = OCV_CONFIG_WARNING};
         struct ocv_error why = {0};
         const char *equals = strchr(text, '=');
@@ -205,7 +205,6 @@ int ocv_config_check(const struct ocv_image_config *config, const struct ocv_gpu
             if (one.fit > out->fit)
                 *out = one;
         }
-        ocv_requirement_free(&requirement);
     }
     return OCV_OK;
 }

@@ -12,17 +12,6 @@
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-/* The value of a rule "BEFORE%AFTER" in `text`; false if it does not match. */
-static bool value_of(const struct content_property *rule, const char *text, char *out, size_t size)
-{
-    size_t len = strlen(text), before = strlen(rule->before), after = strlen(rule->after);
-    if (len <= before + after || strncmp(text, rule->before, before) != 0 ||
-        strcmp(text + len - after, rule->after) != 0)
-        return false;
-    snprintf(out, size, "%.*s", (int)(len - before - after), text + before);
-    return true;
-}
-
 static void claim_code(const struct ocv_content *content, enum ocv_content_fact fact,
                        const char *value, struct ocv_content_claim *out)
 {
@@ -67,9 +56,14 @@ void ocv_content_claim(const struct ocv_content *content, struct ocv_property pr
     *out = (struct ocv_content_claim){0};
     for (size_t i = 0; i < COUNT(content_properties); i++) {
         const struct content_property *rule = &content_properties[i];
+        size_t before = strlen(rule->before), after = strlen(rule->after);
+        size_t len = strlen(property.value);
         if (strcmp(rule->ns, property.ns) != 0 || strcmp(rule->feature, property.feature) != 0 ||
-            !value_of(rule, property.value, value, sizeof(value)))
+            len <= before + after || strncmp(property.value, rule->before, before) != 0 ||
+            strcmp(property.value + len - after, rule->after) != 0)
             continue;
+        snprintf(value, sizeof(value), "%.*s", (int)(len - before - after),
+                 property.value + before);
         /* Properties write a generic target with underscores, compilers with dashes. */
         for (char *at = value; strstr(value, "generic") && (at = strchr(at, '_'));)
             *at = '-';

@@ -120,14 +120,13 @@ static bool take_source(const struct ocv_image_config *config, size_t i,
         size_t at = 0;
         bool found = false;
         while (!found && (text = ocv_image_config_next(config, OCV_REQUIREMENT_PREFIX, &at))) {
-            struct ocv_requirement requirement;
+            ocv_auto_requirement requirement = {0};
             const char *equals = strchr(text, '=');
             char name[128];
             if (ocv_requirement_parse(equals + 1, &requirement, NULL) < 0)
                 continue;
             snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
             found = take_version(fact->a, name, ocv_requirement_least(&requirement, fact->b), out);
-            ocv_requirement_free(&requirement);
         }
         return found;
     }

@@ -81,6 +81,7 @@ struct ocv_requirement {
 int ocv_requirement_parse(const char *text, struct ocv_requirement *out,
                           struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_requirement_free(struct ocv_requirement *requirement);
+#define ocv_auto_requirement __attribute__((cleanup(ocv_requirement_free))) struct ocv_requirement
 /** The lowest value of `name` that some alternative admits for every brand of device; NULL if one
  * asks for nothing. Points into the requirement. */
 const char *ocv_requirement_least(const struct ocv_requirement *requirement, const char *name);

@@ -69,17 +69,6 @@ static bool add_parts(const char *path, char *out, size_t size, size_t *len)
     return true;
 }
 
-/* Is it the pattern, with a GPU's name in place of the word for it? */
-static bool path_fits(const char *path, const char *pattern, size_t before)
-{
-    size_t len = strlen(path), after = strlen(pattern) - before;
-    if (!after)
-        return !path[before];
-    after -= sizeof(GPU) - 1;
-    return len > before + after && !strcmp(path + len - after, pattern + strlen(pattern) - after) &&
-           !memchr(path + before, '/', len - before - after);
-}
-
 /* The file gets code that an archive has for a GPU. */
 static int add_code(struct join *j, struct ocv_content_file *file, struct ocv_content_finding code,
                     struct ocv_error *err)
@@ -110,7 +99,9 @@ static int follow_path(struct join *j, struct ocv_content_file *library, const c
         !add_parts(path, pattern, sizeof(pattern), &len) || !len)
         return OCV_OK;
     const char *gpu = strstr(pattern, GPU);
-    size_t before = gpu ? (size_t)(gpu - pattern) : strlen(pattern), low = 0, high = j->n;
+    const char *behind = gpu ? gpu + sizeof(GPU) - 1 : "";
+    size_t before = gpu ? (size_t)(gpu - pattern) : strlen(pattern), after = strlen(behind);
+    size_t low = 0, high = j->n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (strncmp(installed(j->archives[middle]->path), pattern, before) < 0)
@@ -125,15 +116,20 @@ static int follow_path(struct join *j, struct ocv_content_file *library, const c
         if (++j->steps > STEPS_MAX)
             return ocv_error_set(err, OCV_ERR_DATA,
                                  "more libraries and .kpack archives than a real image has");
-        if (path_fits(archive, pattern, before)) { /* the library gets what that has of it */
-            const struct ocv_content_facts *facts = &j->archives[low]->facts;
-            for (size_t i = 0; i < facts->n; i++) {
-                const struct ocv_content_finding *it = &facts->list[i];
-                const char *of = strchr(it->value, ' ');
-                j->steps++;
-                if (it->fact == OCV_CONTENT_KPACK_CODE && of && !strcmp(of + 1, name))
-                    OCV_TRY(add_code(j, library, *it, err));
-            }
+        /* Is it the pattern, with a GPU's name in place of the word for it? */
+        size_t n = strlen(archive);
+        if (gpu ? n <= before + after || strcmp(archive + n - after, behind) != 0 ||
+                      memchr(archive + before, '/', n - before - after)
+                : archive[before] != '\0')
+            continue;
+        /* The library gets what that has of it. */
+        const struct ocv_content_facts *facts = &j->archives[low]->facts;
+        for (size_t i = 0; i < facts->n; i++) {
+            const struct ocv_content_finding *it = &facts->list[i];
+            const char *of = strchr(it->value, ' ');
+            j->steps++;
+            if (it->fact == OCV_CONTENT_KPACK_CODE && of && !strcmp(of + 1, name))
+                OCV_TRY(add_code(j, library, *it, err));
         }
     }
     return OCV_OK;

@@ -39,25 +39,20 @@ static int add_to(char ***list, size_t *n, const char *text, struct ocv_error *e
     return OCV_OK;
 }
 
-static int propose_property(struct ocv_content_derived *out, const char *ns, const char *feature,
-                            const char *before, const char *value, const char *after,
-                            struct ocv_error *err)
-{
-    char *text;
-    if (asprintf(&text, "%s :: %s :: %s%s%s", ns, feature, before, value, after) < 0)
-        return ocv_error_nomem(err);
-    int status = add_to(&out->properties, &out->n_properties, text, err);
-    free(text);
-    return status;
-}
-
 static int propose_fact(struct ocv_content_derived *out, enum ocv_content_fact fact,
                         const char *value, struct ocv_error *err)
 {
     for (size_t i = 0; i < COUNT(content_properties); i++) {
         const struct content_property *p = &content_properties[i];
-        if (p->fact == fact)
-            return propose_property(out, p->ns, p->feature, p->before, value, p->after, err);
+        if (p->fact != fact)
+            continue;
+        char *text;
+        if (asprintf(&text, "%s :: %s :: %s%s%s", p->ns, p->feature, p->before, value, p->after) <
+            0)
+            return ocv_error_nomem(err);
+        int status = add_to(&out->properties, &out->n_properties, text, err);
+        free(text);
+        return status;
     }
     return OCV_OK;
 }
@@ -149,10 +144,13 @@ static int propose_drivers(struct cuda_claim *c, const struct ocv_content_told *
         c->first[0] = '\0';
 
     const char *const versions[] = {c->built, c->built[0] && !c->apart ? c->first : ""};
-    for (size_t i = 0; i < COUNT(versions); i++)
+    for (size_t i = 0; i < COUNT(versions); i++) {
+        char text[160];
+        snprintf(text, sizeof(text), OCV_TOOLKIT_NAMESPACE " :: " OCV_TOOLKIT_VERSION " :: %s",
+                 versions[i]);
         if (versions[i][0])
-            OCV_TRY(propose_property(out, OCV_TOOLKIT_NAMESPACE, OCV_TOOLKIT_VERSION, "",
-                                     versions[i], "", err));
+            OCV_TRY(add_to(&out->properties, &out->n_properties, text, err));
+    }
     return OCV_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "lib/internal/content/image_config.h"
 
 #include "gen/config-facts.h"
+#include "lib/base/cleanup.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -51,37 +52,32 @@ static int parse_condition(const char *text, size_t len, struct ocv_condition *o
 int ocv_requirement_parse(const char *text, struct ocv_requirement *out, struct ocv_error *err)
 {
     static const char blanks[] = " \t\n";
-    struct ocv_requirement found = {0};
-    int status = OCV_OK;
+    ocv_auto_requirement found = {0};
     if (strlen(text) > REQUIRE_BYTES_MAX)
         return ocv_error_set(err, OCV_ERR_DATA, "longer than %u bytes", REQUIRE_BYTES_MAX);
     found.list = calloc(OCV_CONDITIONS_MAX, sizeof(*found.list));
     if (!found.list)
         return ocv_error_nomem(err);
-    for (text += strspn(text, blanks); *text && status == OCV_OK; text += strspn(text, blanks)) {
+    for (text += strspn(text, blanks); *text; text += strspn(text, blanks)) {
         size_t end = strcspn(text, blanks);
-        for (size_t n; status == OCV_OK && end > 0; text += n, end -= n) {
+        for (size_t n; end > 0; text += n, end -= n) {
             n = strcspn(text, ", \t\n");
-            if (found.n == OCV_CONDITIONS_MAX) {
-                status =
-                    ocv_error_set(err, OCV_ERR_DATA, "more than %u conditions", OCV_CONDITIONS_MAX);
-                break;
-            }
+            if (found.n == OCV_CONDITIONS_MAX)
+                return ocv_error_set(err, OCV_ERR_DATA, "more than %u conditions",
+                                     OCV_CONDITIONS_MAX);
             found.list[found.n].alternative = found.alternatives;
-            status = parse_condition(text, n, &found.list[found.n++], err);
+            OCV_TRY(parse_condition(text, n, &found.list[found.n++], err));
             if (text[n] == ',') {
                 n++; /* nothing behind a comma is a condition, too: an empty one */
-                if (n == end && status == OCV_OK)
-                    status = refuse_text(err, text, n, "a condition is missing behind the comma");
+                if (n == end)
+                    return refuse_text(err, text, n, "a condition is missing behind the comma");
             }
         }
         found.alternatives++;
     }
-    if (status < 0)
-        ocv_requirement_free(&found);
-    else
-        *out = found;
-    return status;
+    *out = found;
+    found.list = NULL;
+    return OCV_OK;
 }
 
 void ocv_requirement_free(struct ocv_requirement *requirement)
