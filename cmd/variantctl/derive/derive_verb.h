@@ -35,9 +35,11 @@ int derive_format_page(const struct derive_result *results, size_t n, struct ocv
  *  "CUDA_VERSION=12.8.1", "torch: cuda 12.8". */
 void derive_words(const struct derive_result *result,
                   void (*visit)(void *data, const char *source, const char *words), void *data);
-/** The same for parts of files that were not examined, once per reason. */
-void derive_unseen(const struct derive_result *result,
-                   void (*visit)(void *data, const char *source, const char *words), void *data);
+/** The same for a fact that gives no property (OCV_CONTENT_UNSEEN: what was not examined): each
+ *  value once, between `before` and `after`, with the first file. */
+void derive_told(const struct derive_result *result, enum ocv_content_fact fact, const char *before,
+                 const char *after,
+                 void (*visit)(void *data, const char *source, const char *words), void *data);
 /** True if everything was examined. */
 bool derive_all_seen(const struct derive_result *result);
 /** What to say of a result without properties, a sentence. */

@@ -17,75 +17,62 @@
 struct layer_feed {
     struct scanner *scanner;
     const struct layer_reader *reader;
-    bool refused;
+    bool *refused;
     int64_t done;
 };
 
 static int feed_bytes(void *data, const char *bytes, size_t len)
 {
     struct layer_feed *feed = data;
-    feed->refused = !scanner_write(feed->scanner, bytes, len);
+    *feed->refused = !scanner_write(feed->scanner, bytes, len);
     feed->done += (int64_t)len;
     if (feed->reader->progress)
         feed->reader->progress(feed->reader->data, feed->done);
-    return feed->refused;
-}
-
-/* A layout's bytes are verified here, because the cached report is stored under the digest. */
-static int copy_layer(const struct layer_reader *reader, const struct ocv_descriptor *layer,
-                      struct layer_feed *feed, struct ocv_error *err)
-{
-    char digest[OCV_DIGEST_MAX];
-    int64_t size = 0;
-    ocv_auto(ocv_hasher) hasher = NULL;
-    ocv_auto_fd int fd = -1;
-    ocv_auto_free char *chunk = malloc(CHUNK);
-    int status = chunk ? ocv_layout_open_blob(reader->image->layout, layer->digest, &fd, &size, err)
-                       : ocv_error_nomem(err);
-    if (status >= 0)
-        status = ocv_hasher_new(layer->digest, &hasher, err);
-    while (status >= 0 && !feed->refused) {
-        ssize_t n = read(fd, chunk, CHUNK);
-        if (n == 0)
-            break;
-        if (n < 0 && errno != EINTR)
-            return ocv_error_set(err, OCV_ERR_IO, "reading a layer: %s", strerror(errno));
-        if (__atomic_load_n(reader->stop, __ATOMIC_RELAXED))
-            return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
-        if (n > 0)
-            status = ocv_hasher_update(hasher, chunk, (size_t)n, err);
-        if (n > 0 && status >= 0)
-            feed_bytes(feed, chunk, (size_t)n);
-    }
-    if (status >= 0 && !feed->refused)
-        status = ocv_hasher_final(hasher, digest, err);
-    if (status >= 0 && !feed->refused && strcmp(digest, layer->digest) != 0)
-        status = ocv_error_set(err, OCV_ERR_MISMATCH, "the content is %s", digest);
-    return status;
+    return *feed->refused;
 }
 
 int layer_feed(struct layer_reader *reader, const struct ocv_descriptor *layer,
                struct scanner *scanner, bool *refused, struct ocv_error *err)
 {
-    struct layer_feed feed = {.scanner = scanner, .reader = reader};
-    struct ocv_stream stream = {.kind = OCV_STREAM_BLOB,
-                                .reference = reader->image->reference,
-                                .object = layer->digest,
-                                .most = layer->size,
-                                .buffer = (long)CHUNK,
-                                .body = feed_bytes,
-                                .data = &feed};
-    int status = OCV_OK;
-    if (reader->image->layout) {
-        status = copy_layer(reader, layer, &feed, err);
-    } else {
+    struct layer_feed feed = {.scanner = scanner, .reader = reader, .refused = refused};
+    *refused = false;
+    if (!reader->image->layout) {
+        struct ocv_stream stream = {.kind = OCV_STREAM_BLOB,
+                                    .reference = reader->image->reference,
+                                    .object = layer->digest,
+                                    .most = layer->size,
+                                    .buffer = (long)CHUNK,
+                                    .body = feed_bytes,
+                                    .data = &feed};
         if (!reader->registry)
-            status = cli_registry_new(reader->cli, reader->stop, &reader->registry, err);
-        if (status >= 0)
-            status = ocv_registry_stream(reader->registry, &stream, err);
+            OCV_TRY(cli_registry_new(reader->cli, reader->stop, &reader->registry, err));
+        return ocv_registry_stream(reader->registry, &stream, err);
     }
-    *refused = feed.refused;
-    return status;
+    /* A layout's bytes are verified here, because the cached report is stored under the digest. */
+    char digest[OCV_DIGEST_MAX];
+    int64_t size = 0;
+    ocv_auto(ocv_hasher) hasher = NULL;
+    ocv_auto_fd int fd = -1;
+    ocv_auto_free char *chunk = malloc(CHUNK);
+    if (!chunk)
+        return ocv_error_nomem(err);
+    OCV_TRY(ocv_layout_open_blob(reader->image->layout, layer->digest, &fd, &size, err));
+    OCV_TRY(ocv_hasher_new(layer->digest, &hasher, err));
+    for (ssize_t n; (n = read(fd, chunk, CHUNK)) != 0;) {
+        if (n < 0 && errno != EINTR)
+            return ocv_error_set(err, OCV_ERR_IO, "reading a layer: %s", strerror(errno));
+        if (__atomic_load_n(reader->stop, __ATOMIC_RELAXED))
+            return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
+        if (n < 0)
+            continue;
+        OCV_TRY(ocv_hasher_update(hasher, chunk, (size_t)n, err));
+        if (feed_bytes(&feed, chunk, (size_t)n))
+            return OCV_OK;
+    }
+    OCV_TRY(ocv_hasher_final(hasher, digest, err));
+    return strcmp(digest, layer->digest) == 0
+               ? OCV_OK
+               : ocv_error_set(err, OCV_ERR_MISMATCH, "the content is %s", digest);
 }
 
 static int parse_report(const struct layer_reader *reader, const struct ocv_buffer *bytes,

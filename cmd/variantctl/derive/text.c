@@ -13,6 +13,7 @@ struct text {
     int status;
     char shown[4][512]; /* used in turn */
     unsigned turn;
+    const char *before; /* what begins a line of put_words */
 };
 
 /* Untrusted text from the image. */
@@ -118,12 +119,8 @@ static void put_needs(struct text *t, const struct derive_result *result)
 
 static void put_words(void *data, const char *source, const char *words)
 {
-    put_line(data, "  %s: %s\n", shown_text(data, source), shown_text(data, words));
-}
-
-static void put_unseen(void *data, const char *source, const char *words)
-{
-    put_line(data, "not looked at: %s: %s\n", shown_text(data, source), shown_text(data, words));
+    struct text *t = data;
+    put_line(t, "%s%s: %s\n", t->before, shown_text(t, source), shown_text(t, words));
 }
 
 int derive_format_text(const struct derive_result *result, struct ocv_buffer *out,
@@ -157,6 +154,7 @@ int derive_format_text(const struct derive_result *result, struct ocv_buffer *ou
     put_line(&t, "\n"
                  "Stated by the image:\n");
     size_t title = out->len;
+    t.before = "  ";
     derive_words(result, put_words, &t);
     if (t.status >= 0 && out->len == title) {
         out->len = before;
@@ -165,7 +163,8 @@ int derive_format_text(const struct derive_result *result, struct ocv_buffer *ou
     for (size_t i = 0; i < result->content.report.notes.n; i++)
         put_line(&t, "%snot looked at: %s\n", i ? "" : "\n",
                  shown_text(&t, result->content.report.notes.list[i].value));
-    derive_unseen(result, put_unseen, &t);
+    t.before = "not looked at: ";
+    derive_told(result, OCV_CONTENT_UNSEEN, "", "", put_words, &t);
     if (result->attached[0])
         put_line(&t, "\nAttached: %s\n", result->attached);
     return t.status;

@@ -41,10 +41,9 @@ static void visit_version(const struct ocv_content_text *text, const char *key,
     }
 }
 
-/* Statements in files that give no property: each value once, with the first file. */
-static void visit_told(const struct derive_result *result, enum ocv_content_fact fact,
-                       const char *before, const char *after,
-                       void (*visit)(void *data, const char *source, const char *words), void *data)
+void derive_told(const struct derive_result *result, enum ocv_content_fact fact, const char *before,
+                 const char *after,
+                 void (*visit)(void *data, const char *source, const char *words), void *data)
 {
     const struct ocv_content_report *report = &result->content.report;
     struct ocv_content_facts seen = {0};
@@ -67,12 +66,6 @@ static void visit_told(const struct derive_result *result, enum ocv_content_fact
         visit(data, paths[i], words);
     }
     ocv_content_facts_free(&seen);
-}
-
-void derive_unseen(const struct derive_result *result,
-                   void (*visit)(void *data, const char *source, const char *words), void *data)
-{
-    visit_told(result, OCV_CONTENT_UNSEEN, "", "", visit, data);
 }
 
 bool derive_all_seen(const struct derive_result *result)
@@ -133,12 +126,12 @@ void derive_words(const struct derive_result *result,
             visit(data, text->path, "variant.json: stated by the publisher");
         }
     }
-    visit_told(result, OCV_CONTENT_COMPILER, "", ": code is compiled when the program runs", visit,
-               data);
-    visit_told(result, OCV_CONTENT_NPU_KERNEL, "kernels for ", "", visit, data);
-    visit_told(result, OCV_CONTENT_DRIVER, "of the driver of ",
-               ", which a host brings in the version that it needs", visit, data);
-    visit_told(result, OCV_CONTENT_HWCAPS, "libraries for ", " alone", visit, data);
+    derive_told(result, OCV_CONTENT_COMPILER, "", ": code is compiled when the program runs", visit,
+                data);
+    derive_told(result, OCV_CONTENT_NPU_KERNEL, "kernels for ", "", visit, data);
+    derive_told(result, OCV_CONTENT_DRIVER, "of the driver of ",
+                ", which a host brings in the version that it needs", visit, data);
+    derive_told(result, OCV_CONTENT_HWCAPS, "libraries for ", " alone", visit, data);
 }
 
 const char *derive_kind(enum ocv_content_fact fact)
