@@ -135,36 +135,6 @@ static int follow_path(struct join *j, struct ocv_content_file *library, const c
     return OCV_OK;
 }
 
-/* A library gets the code that the archives on its search path have of it. Archives without any
- * library are all that there is: they have their own code. */
-static int join_file(struct join *j, struct ocv_content_file *file, bool library,
-                     struct ocv_error *err)
-{
-    const char *name = "";
-    bool told = false;
-    int status = OCV_OK;
-    if (says(file, OCV_CONTENT_HIP_CODE)) /* joined before */
-        return OCV_OK;
-    j->had = file->facts.n;
-    for (size_t i = 0; i < file->facts.n; i++) {
-        if (file->facts.list[i].fact == OCV_CONTENT_KPACK_NAME)
-            name = file->facts.list[i].value;
-        told = told || !strcmp(file->facts.list[i].value, OCV_CONTENT_KPACK_MISSING);
-    }
-    for (size_t i = 0; i < j->had && status >= 0; i++) {
-        struct ocv_content_finding it = file->facts.list[i];
-        if (library && it.fact == OCV_CONTENT_KPACK_PATH)
-            status = follow_path(j, file, name, it.value, err);
-        else if (!library && it.fact == OCV_CONTENT_KPACK_CODE)
-            status = add_code(j, file, it, err);
-    }
-    if (library && status >= 0 && !says(file, OCV_CONTENT_HIP_CODE) && !told)
-        status = ocv_content_facts_add(&file->facts, OCV_CONTENT_UNSEEN, OCV_CONTENT_KPACK_MISSING,
-                                       0, 1, err);
-    ocv_content_facts_sort(&file->facts);
-    return status;
-}
-
 int ocv_content_join(struct ocv_content_report *report, struct ocv_error *err)
 {
     ocv_auto_free struct ocv_content_file **archives = NULL;
@@ -181,8 +151,34 @@ int ocv_content_join(struct ocv_content_report *report, struct ocv_error *err)
     }
     if (j.n)
         qsort(archives, j.n, sizeof(struct ocv_content_file *), compare_archives);
-    for (size_t i = 0; i < report->n_files; i++)
-        if (says(&report->files[i], split ? OCV_CONTENT_KPACK_NAME : OCV_CONTENT_KPACK_CODE))
-            OCV_TRY(join_file(&j, &report->files[i], split, err));
+    /* A library gets the code that the archives on its search path have of it. Archives without any
+     * library are all that there is: they have their own code. */
+    for (size_t k = 0; k < report->n_files; k++) {
+        struct ocv_content_file *file = &report->files[k];
+        const char *name = "";
+        bool told = false;
+        int status = OCV_OK;
+        if (!says(file, split ? OCV_CONTENT_KPACK_NAME : OCV_CONTENT_KPACK_CODE) ||
+            says(file, OCV_CONTENT_HIP_CODE)) /* joined before */
+            continue;
+        j.had = file->facts.n;
+        for (size_t i = 0; i < j.had; i++) {
+            if (file->facts.list[i].fact == OCV_CONTENT_KPACK_NAME)
+                name = file->facts.list[i].value;
+            told = told || !strcmp(file->facts.list[i].value, OCV_CONTENT_KPACK_MISSING);
+        }
+        for (size_t i = 0; i < j.had && status >= 0; i++) {
+            struct ocv_content_finding it = file->facts.list[i];
+            if (split && it.fact == OCV_CONTENT_KPACK_PATH)
+                status = follow_path(&j, file, name, it.value, err);
+            else if (!split && it.fact == OCV_CONTENT_KPACK_CODE)
+                status = add_code(&j, file, it, err);
+        }
+        if (split && status >= 0 && !says(file, OCV_CONTENT_HIP_CODE) && !told)
+            status = ocv_content_facts_add(&file->facts, OCV_CONTENT_UNSEEN,
+                                           OCV_CONTENT_KPACK_MISSING, 0, 1, err);
+        ocv_content_facts_sort(&file->facts);
+        OCV_TRY(status);
+    }
     return OCV_OK;
 }

@@ -109,11 +109,16 @@ void ocv_elf_device(struct ocv_content_reader *r, bool last)
     size_t left;
     const char *at;
     if (!e->target[0] && (at = text_behind(r, cuda ? "-arch sm_" : AMD_TARGET, last, &left))) {
-        if (cuda)
-            ocv_cubin_arch(at, left, e->target, sizeof(e->target));
-        else
+        size_t n = 0; /* of "90a" */
+        while (n < left && n < 4 && at[n] >= '0' && at[n] <= '9')
+            n++;
+        if (n >= 2 && n < left && (at[n] == 'a' || at[n] == 'f'))
+            n++;
+        if (!cuda)
             ocv_bundle_gpu(at - strlen(AMD_TARGET), left + strlen(AMD_TARGET), e->target,
                            sizeof(e->target));
+        else if (n >= 2)
+            snprintf(e->target, sizeof(e->target), "%.*s", (int)n, at);
     }
     if (cuda && !e->toolkit[0] && (at = text_behind(r, CUDA_RELEASE, last, &left))) {
         /* "13.0" of "13.0, V13.0.88" */
@@ -159,24 +164,6 @@ int64_t ocv_capture_wants(const struct ocv_content_reader *r, const struct ocv_c
 {
     int64_t at = c->offset + (int64_t)c->have;
     return c->have == c->want || at < r->base ? INT64_MAX : at;
-}
-
-int64_t ocv_elf_wants(const struct ocv_content_reader *r)
-{
-    const struct ocv_capture *all[] = {&r->elf.segments, &r->elf.sections, &r->elf.dynamic,
-                                       &r->elf.property};
-    int64_t least = INT64_MAX;
-    for (size_t i = 0; r->kind == OCV_KIND_ELF && i < sizeof(all) / sizeof(all[0]); i++) {
-        int64_t at = ocv_capture_wants(r, all[i]);
-        if (at < least)
-            least = at;
-    }
-    for (size_t i = 0; r->kind == OCV_KIND_ELF && i < r->n_refs; i++) {
-        int64_t at = ocv_capture_wants(r, &r->refs[i]);
-        if (at < least)
-            least = at;
-    }
-    return least;
 }
 
 /* The place in the file of an address, -1 if no segment has it. */

@@ -122,17 +122,3 @@ bool ocv_cubin_sm(const unsigned char *header, char *out, size_t size)
     snprintf(out, size, "%u%s", (unsigned)sm, alone ? "a" : "");
     return sm >= SM_MIN;
 }
-
-bool ocv_cubin_arch(const char *text, size_t len, char *out, size_t size)
-{
-    size_t n = 0;
-    while (n < len && n < 4 && text[n] >= '0' && text[n] <= '9')
-        n++;
-    if (n >= 2 && n < len && (text[n] == 'a' || text[n] == 'f'))
-        n++;
-    if (n < 2 || n >= size)
-        return false;
-    memcpy(out, text, n);
-    out[n] = '\0';
-    return true;
-}

@@ -179,7 +179,9 @@ static int64_t wanted_from(const struct ocv_content_reader *r)
     if (r->kind == OCV_KIND_KPACK)
         return ocv_capture_wants(r, &r->table);
     int64_t from = r->next;
-    if (r->container < 0 && r->kind == OCV_KIND_ELF) {
+    if (r->kind != OCV_KIND_ELF)
+        return from;
+    if (r->container < 0) {
         int64_t words = r->words_next - (int64_t)OCV_CONTENT_WORD_MAX - 1;
         if (words > r->ref_next - OCV_REF_BEFORE)
             words = r->ref_next - OCV_REF_BEFORE;
@@ -188,8 +190,15 @@ static int64_t wanted_from(const struct ocv_content_reader *r)
         if (words < from)
             from = words;
     }
-    int64_t capture = ocv_elf_wants(r);
-    return capture < from ? capture : from;
+    const struct ocv_elf *e = &r->elf;
+    const struct ocv_capture *all[] = {&e->segments, &e->sections, &e->dynamic, &e->property};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (ocv_capture_wants(r, all[i]) < from)
+            from = ocv_capture_wants(r, all[i]);
+    for (size_t i = 0; i < r->n_refs; i++)
+        if (ocv_capture_wants(r, &r->refs[i]) < from)
+            from = ocv_capture_wants(r, &r->refs[i]);
+    return from;
 }
 
 /* Scan the window, and drop what is no longer needed. */

@@ -160,8 +160,6 @@ int ocv_fatbin_begin(struct ocv_content_reader *r, int64_t offset, bool last,
 int ocv_fatbin_walk(struct ocv_content_reader *r, bool last, struct ocv_error *err);
 /** The SM of a cubin by its ELF header; false for one that is not known. */
 bool ocv_cubin_sm(const unsigned char *header, char *out, size_t size);
-/** The SM at the begin of `text`, "90a"; false if there is none. */
-bool ocv_cubin_arch(const char *text, size_t len, char *out, size_t size);
 
 #define OCV_BUNDLE_MAGIC "__CLANG_OFFLOAD_BUNDLE__"
 #define OCV_BUNDLE_MAGIC_LEN 24u
@@ -205,8 +203,6 @@ bool ocv_elf_is_device(const struct ocv_content_reader *r);
 void ocv_elf_device(struct ocv_content_reader *r, bool last);
 /** Keep what the captures want of the window. */
 int ocv_elf_capture(struct ocv_content_reader *r, struct ocv_error *err);
-/** The next place that a capture wants, INT64_MAX if none does. */
-int64_t ocv_elf_wants(const struct ocv_content_reader *r);
 /** The file ends at `size`: what its tables say. */
 int ocv_elf_end(struct ocv_content_reader *r, struct ocv_content_facts *facts, int64_t size,
                 struct ocv_error *err);
