@@ -16,18 +16,24 @@
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
+struct condition_check {
+    const struct ocv_requirement *r;
+    const struct ocv_gpu_host *host;
+    const struct ocv_gpu *gpu;
+    bool compat;          /* compatibility libraries are for such GPUs */
+    const char *variable; /* "NVIDIA_REQUIRE_CUDA=cuda>=12.8 ..." */
+};
+
 /* Does the alternative hold, as far as conditions of `only` go (NULL: all)? An unknown value
  * refuses nothing. */
-static bool alternative_holds(const struct ocv_requirement *r, size_t alternative,
-                              const struct ocv_gpu_host *host, const struct ocv_gpu *gpu,
-                              const char *only)
+static bool alternative_holds(const struct condition_check *j, size_t alternative, const char *only)
 {
-    for (size_t i = 0; i < r->n; i++) {
-        const struct ocv_condition *c = &r->list[i];
-        const char *have = !strcmp(c->name, "cuda")     ? host->cuda
-                           : !strcmp(c->name, "driver") ? host->driver
-                           : !strcmp(c->name, "arch")   ? gpu->arch
-                                                        : gpu->brand;
+    for (size_t i = 0; i < j->r->n; i++) {
+        const struct ocv_condition *c = &j->r->list[i];
+        const char *have = !strcmp(c->name, "cuda")     ? j->host->cuda
+                           : !strcmp(c->name, "driver") ? j->host->driver
+                           : !strcmp(c->name, "arch")   ? j->gpu->arch
+                                                        : j->gpu->brand;
         char cut[64];
         if (c->alternative != alternative || (only && strcmp(c->name, only) != 0) || !have ||
             !*have)
@@ -65,21 +71,6 @@ static bool names_variable(const struct ocv_requirement *r, size_t alternative, 
     return false;
 }
 
-static bool has_no_compat(const struct ocv_gpu *gpu)
-{
-    for (size_t i = 0; gpu->brand && i < COUNT(config_without_compat); i++)
-        if (strcmp(config_without_compat[i].a, gpu->brand) == 0)
-            return true;
-    return false;
-}
-
-struct condition_check {
-    const struct ocv_requirement *r;
-    const struct ocv_gpu_host *host;
-    const struct ocv_gpu *gpu;
-    const char *variable; /* "NVIDIA_REQUIRE_CUDA=cuda>=12.8 ..." */
-};
-
 #define NO_COMPAT "; the compatibility libraries in it are not for %s, and fail there (error 804)"
 
 static void report_cuda(const struct condition_check *j, const char *least,
@@ -106,7 +97,6 @@ static void report_cuda(const struct condition_check *j, const char *least,
     for (size_t a = 0; a < j->r->alternatives; a++)
         branches =
             branches || (names_variable(j->r, a, "brand") && names_variable(j->r, a, "driver"));
-    bool compat = branches && has_no_compat(j->gpu);
     bool unread = ocv_version_compare(j->host->cuda, OCV_TOOLKIT_ZSTD) < 0 &&
                   have == strtoul(OCV_TOOLKIT_ZSTD, NULL, 10) &&
                   ocv_version_compare(least, OCV_TOOLKIT_ZSTD) > 0;
@@ -117,7 +107,7 @@ static void report_cuda(const struct condition_check *j, const char *least,
                      unread ? "; not code that is compressed with zstd, which drivers read from "
                               "CUDA " OCV_TOOLKIT_ZSTD " on"
                             : "");
-    if (compat && n > 0 && (size_t)n < sizeof(out->reason))
+    if (branches && !j->compat && n > 0 && (size_t)n < sizeof(out->reason))
         snprintf(out->reason + n, sizeof(out->reason) - (size_t)n, NO_COMPAT,
                  j->gpu->name ? j->gpu->name : "this GPU");
 }
@@ -127,20 +117,19 @@ static void check_gpu(const struct condition_check *j, struct ocv_config_finding
     bool met = false, plain = false, arch = false;
     *out = (struct ocv_config_finding){.fit = OCV_CONFIG_FITS};
     for (size_t a = 0; a < j->r->alternatives; a++) {
-        bool holds_all = alternative_holds(j->r, a, j->host, j->gpu, NULL);
+        bool holds_all = alternative_holds(j, a, NULL);
         met = met || holds_all;
         plain = plain || (holds_all &&
                           !(names_variable(j->r, a, "brand") && names_variable(j->r, a, "driver")));
-        arch = arch || alternative_holds(j->r, a, j->host, j->gpu, "arch");
+        arch = arch || alternative_holds(j, a, "arch");
     }
     /* The lowest CUDA that an alternative asks for which is open to this GPU on any driver; NULL:
      * none does. */
     const char *least = NULL;
     for (size_t a = 0; a < j->r->alternatives; a++) {
         const char *bound = NULL;
-        bool open = !names_variable(j->r, a, "driver") &&
-                    alternative_holds(j->r, a, j->host, j->gpu, "arch") &&
-                    alternative_holds(j->r, a, j->host, j->gpu, "brand");
+        bool open = !names_variable(j->r, a, "driver") && alternative_holds(j, a, "arch") &&
+                    alternative_holds(j, a, "brand");
         for (size_t i = 0; i < j->r->n && open; i++) {
             const struct ocv_condition *c = &j->r->list[i];
             bool lower = !strcmp(c->op, ">=") || !strcmp(c->op, ">") || !strcmp(c->op, "=");
@@ -152,7 +141,7 @@ static void check_gpu(const struct condition_check *j, struct ocv_config_finding
             least = bound;
     }
     if (met || !j->r->alternatives) {
-        if (!met || plain || !has_no_compat(j->gpu))
+        if (!met || plain || j->compat)
             return;
         const char *built = ocv_requirement_least(j->r, "cuda");
         out->fit = OCV_CONFIG_WARNING;
@@ -200,7 +189,10 @@ int ocv_config_check(const struct ocv_image_config *config, const struct ocv_gpu
             continue;
         }
         for (size_t i = 0; i < host->n; i++) {
-            const struct condition_check j = {&requirement, host, &host->gpus[i], text};
+            const struct ocv_gpu *gpu = &host->gpus[i];
+            struct condition_check j = {&requirement, host, gpu, true, text};
+            for (size_t k = 0; gpu->brand && k < COUNT(config_without_compat); k++)
+                j.compat = j.compat && strcmp(config_without_compat[k].a, gpu->brand) != 0;
             check_gpu(&j, &one);
             if (one.fit > out->fit)
                 *out = one;

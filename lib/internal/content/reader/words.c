@@ -31,20 +31,19 @@ static bool is_mark(const char *at, size_t len)
     return false;
 }
 
-static bool ends_with(const char *text, size_t len, const char *end)
-{
-    size_t n = strlen(end);
-    return len >= n && !memcmp(text + len - n, end, n);
-}
-
 /* Section names may be the ends of longer strings. */
 static bool is_wanted(const char *text, size_t len)
 {
+    static const char *const ends[] = {"fatbin", ".fwd_compatibility", OCV_KPACK_REF};
     const char *so = memmem(text, len, ".so", 3);
-    bool library = so && (so + 3 == text + len || so[3] == '.');
-    return library || (len > 5 && !memcmp(text, "GLIBC", 5)) || ends_with(text, len, "fatbin") ||
-           ends_with(text, len, ".fwd_compatibility") || ends_with(text, len, OCV_KPACK_REF) ||
-           memmem(text, len, OCV_BUNDLE_MAGIC, OCV_BUNDLE_MAGIC_LEN);
+    bool wanted = (so && (so + 3 == text + len || so[3] == '.')) ||
+                  (len > 5 && !memcmp(text, "GLIBC", 5)) ||
+                  memmem(text, len, OCV_BUNDLE_MAGIC, OCV_BUNDLE_MAGIC_LEN);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]) && !wanted; i++) {
+        size_t n = strlen(ends[i]);
+        wanted = len >= n && !memcmp(text + len - n, ends[i], n);
+    }
+    return wanted;
 }
 
 static bool is_printable(char c)
