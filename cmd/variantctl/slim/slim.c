@@ -9,10 +9,12 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #define ORDER BUILD_PRIORITY " :: order :: "
@@ -382,7 +384,13 @@ static int open_stage(struct slim *s, const struct image *image, struct ocv_erro
         }
         setenv("XDG_CACHE_HOME", s->stage_dir, 1);
     }
-    return ocv_layout_open(s->stage_dir, OCV_LAYOUT_CREATE, &s->stage, err);
+    OCV_TRY(ocv_layout_open(s->stage_dir, OCV_LAYOUT_CREATE, &s->stage, err));
+    s->lock = open(s->stage_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (s->lock < 0 || flock(s->lock, LOCK_EX | LOCK_NB) < 0) {
+        s->keeps_stage = true; /* it is another's */
+        return ocv_error_set(err, OCV_ERR_IO, "%s: another run makes the same image", image->text);
+    }
+    return OCV_OK;
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
@@ -537,6 +545,7 @@ static void slim_free(struct slim *s)
     progress_free(s->progress);
     ocv_layout_free(s->stage);
     build_free(&s->build);
+    ocv_fd_close(&s->lock);
     if (s->stage_dir[0] && !s->keeps_stage)
         nftw(s->stage_dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
@@ -544,7 +553,7 @@ static void slim_free(struct slim *s)
 int cmd_slim(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
-    struct slim s = {.build = {.cli = cli}};
+    struct slim s = {.build = {.cli = cli}, .lock = -1};
     int status, code = cli_read(cli, &command, &s, argc, argv);
     if (code >= 0)
         return code;

@@ -59,6 +59,7 @@ struct slim {
     int64_t vendors_bytes; /**< of these */
     char stage_dir[4096];
     bool keeps_stage; /**< what is in it is needed when the command is run again */
+    int lock;         /**< its directory, locked; or -1 */
     struct ocv_layout *stage;
     struct progress *progress;
 };
