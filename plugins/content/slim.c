@@ -26,15 +26,20 @@ struct slim {
     FILE *lines;
 };
 
+static int fail_archive(struct archive *archive, struct ocv_error *err)
+{
+    const char *why = archive_error_string(archive);
+    return ocv_error_set(err, OCV_ERR_DATA, "a layer that cannot be read: %s",
+                         why ? why : "no reason given");
+}
+
 static ssize_t read_layer(void *data, void *bytes, size_t len, struct ocv_error *err)
 {
     struct slim *s = data;
     ssize_t n = archive_read_data(s->archive, bytes, len);
     if (n >= 0)
         return n;
-    const char *why = archive_error_string(s->archive);
-    return ocv_error_set(err, OCV_ERR_DATA, "a layer that cannot be read: %s",
-                         why ? why : "no reason given");
+    return fail_archive(s->archive, err);
 }
 
 static int write_layer(void *data, const void *bytes, size_t len, struct ocv_error *err)
@@ -150,7 +155,7 @@ int scan_slim(char **arguments, struct ocv_error *err)
         got = archive_read_next_header(archive, &entry);
     int status = got == ARCHIVE_EOF  ? OCV_OK
                  : got == ARCHIVE_OK ? ocv_slim_layer_run(&layer, err)
-                                     : (int)read_layer(&slim, NULL, 0, err);
+                                     : fail_archive(archive, err);
     fclose(slim.lines);
     report = slim.report;
     unsigned char rest[4096]; /* belongs to the layer's digest: the writer wants it read */

@@ -4,11 +4,11 @@
 #include "cmd/variantctl/slim/slim_verb.h"
 
 #include "cmd/common/image/document_cache.h"
-#include "gen/content-rules.h"
 #include "gen/slim-vendors.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <ftw.h>
@@ -32,8 +32,7 @@ static const struct ocv_option options[] = {
      .help = "keep PTX beside machine code, too",
      OCV_OPTION_FLAG(struct slim, keep_ptx)},
     {.name = "vendor-files",
-     .help = "cut NVIDIA's own libraries, too: its licences do\n"
-             "not let you pass on modified ones, so ask first",
+     .help = "cut NVIDIA's libraries, too, if you have the right",
      OCV_OPTION_FLAG(struct slim, vendor_files)},
     {.name = "compression",
      .value = "gzip|zstd",
@@ -75,89 +74,13 @@ static int read_targets(struct slim *s, struct ocv_error *err)
             return ocv_error_prefix(err, "slim: --for");
         target->keep_ptx = s->keep_ptx;
         for (size_t i = 0; i + 1 < s->n_targets; i++)
-            if (!memcmp(&s->targets[i], target, sizeof(*target)))
+            if (s->targets[i].n == target->n &&
+                !memcmp(s->targets[i].sm, target->sm, target->n * sizeof(target->sm[0])))
                 return ocv_error_set(err, OCV_ERR_INVALID, "slim: --for: '%.*s' stands twice",
                                      (int)n, part + blanks);
         part += len + 1;
     }
     return OCV_OK;
-}
-
-/* Machine code, whether or not all files have such: a file without any ran there no better before.
- */
-static bool is_code(const struct ocv_content_target *target)
-{
-    return target->fact == OCV_CONTENT_CUDA_CODE;
-}
-
-static int add_property(struct ocv_buffer *out, struct ocv_error *err, const char *property)
-{
-    return ocv_buffer_printf(out, err, "%s%s", out->len ? ", " : "", property);
-}
-
-/* The property that says for which architecture there is machine code. */
-static const struct content_property *arch_property(void)
-{
-    const struct content_property *it = content_properties;
-    while (it->fact != OCV_CONTENT_CUDA_CODE)
-        it++;
-    return it;
-}
-
-static int add_arch(struct ocv_buffer *out, const char *value, struct ocv_error *err)
-{
-    char property[64];
-    const struct content_property *it = arch_property();
-    snprintf(property, sizeof(property), "%s :: %s :: %s%s%s", it->ns, it->feature, it->before,
-             value, it->after);
-    return out->len && strstr(out->data, property) ? OCV_OK : add_property(out, err, property);
-}
-
-/* What the best machine code of FROM is that a GPU runs; 0: there is none. */
-static unsigned best_code(const struct ocv_content_derived *derived, unsigned sm)
-{
-    unsigned best = 0;
-    for (size_t i = 0; i < derived->n_targets; i++) {
-        unsigned number =
-            is_code(&derived->targets[i]) ? ocv_slim_runs(derived->targets[i].value, false, sm) : 0;
-        best = number > best ? number : best;
-    }
-    return best;
-}
-
-/* The properties of a variant: FROM's, but of its architectures only what is FROM's best for each
- * of the targets. So both rank alike there, and everywhere else FROM is no worse. */
-static int describe_variant(const struct ocv_content_derived *derived,
-                            const struct ocv_slim_target *target, struct ocv_buffer *out,
-                            struct ocv_error *err)
-{
-    for (size_t t = 0; t < target->n; t++)
-        for (size_t i = 0; i < derived->n_targets; i++)
-            if (is_code(&derived->targets[i]) &&
-                ocv_slim_runs(derived->targets[i].value, false, target->sm[t]) ==
-                    best_code(derived, target->sm[t]))
-                OCV_TRY(add_arch(out, derived->targets[i].value, err));
-    return OCV_OK;
-}
-
-/* What `fat` is told to be for: what `derive` proposes, and the architectures of which a GPU would
- * else lose its own code to a slim variant of a lower one. */
-static int describe_fat(const struct slim *s, const struct ocv_content_derived *derived,
-                        struct ocv_properties **out, struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    for (size_t i = 0; i < derived->n_properties; i++)
-        OCV_TRY(add_property(&text, err, derived->properties[i]));
-    for (size_t i = 0; i < derived->n_targets; i++) {
-        unsigned long number = strtoul(derived->targets[i].value, NULL, 10);
-        for (size_t t = 0; t < s->n_targets && is_code(&derived->targets[i]); t++)
-            for (size_t k = 0; k < s->targets[t].n; k++)
-                if (number / 10 == s->targets[t].sm[k] / 10 &&
-                    number > best_code(derived, s->targets[t].sm[k]))
-                    OCV_TRY(add_arch(&text, derived->targets[i].value, err));
-    }
-    return ocv_properties_parse(text.data ? text.data : "", text.len, out, err);
 }
 
 static bool is_vendors(const char *path)
@@ -201,7 +124,9 @@ static int list_files(struct slim *s, const struct image *image, const struct ma
     ocv_auto_free const struct ocv_content_file **shown =
         calloc(whole->n_files + 1, sizeof(*shown));
     ocv_auto_free bool *taken = calloc(whole->n_files + 1, sizeof(*taken));
-    int status = taken && shown ? OCV_OK : ocv_error_nomem(err);
+    int status = OCV_OK;
+    if (!taken || !shown)
+        return ocv_error_nomem(err);
     for (size_t i = 0; i < whole->n_files && status >= 0; i++)
         shown[i] = &whole->files[i];
     if (status >= 0)
@@ -222,18 +147,30 @@ static int list_files(struct slim *s, const struct image *image, const struct ma
             taken[found - shown] = true;
             if (!has_cuda_code(*found))
                 continue;
-            if (s->vendor_files || !is_vendors((*found)->path)) {
+            /* bytes that the publisher may not pass on, changed or not */
+            const char *type = ocv_manifest_layer(child->manifest, i)->media_type;
+            bool foreign = strstr(type, ".foreign.") || strstr(type, "nondistributable");
+            if (!foreign && (s->vendor_files || !is_vendors((*found)->path))) {
                 lists[i].files[lists[i].n++] = *found;
                 continue;
             }
             s->n_vendors++;
             s->vendors_bytes += (*found)->size;
         }
-        if (status >= 0)
+        if (status >= 0 && lists[i].n)
             qsort(lists[i].files, lists[i].n, sizeof(*lists[i].files), compare_paths);
     }
     ocv_registry_free(reader.registry);
     return status;
+}
+
+static bool same_properties(const struct ocv_properties *a, const struct ocv_properties *b)
+{
+    size_t n = ocv_properties_count(a);
+    bool same = n == ocv_properties_count(b);
+    for (size_t i = 0; i < n && same; i++)
+        same = edit_has_property(b, ocv_properties_get(a, i));
+    return same;
 }
 
 /* A label that no entry has with other properties: that of another platform gets its architecture.
@@ -247,12 +184,7 @@ static void choose_label(const struct slim *s, const char *wanted, const char *a
         const char *label = variant ? s->variants[i].label : s->originals[i - s->n_variants].label;
         const struct ocv_properties *set =
             variant ? s->variants[i].properties : s->originals[i - s->n_variants].properties;
-        ocv_auto_buffer a, b;
-        ocv_buffer_init(&a, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-        ocv_buffer_init(&b, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-        if (set && !strcmp(label, wanted) && ocv_properties_format(set, &a, NULL) >= 0 &&
-            ocv_properties_format(properties, &b, NULL) >= 0 &&
-            (a.len != b.len || memcmp(a.data, b.data, a.len) != 0))
+        if (set && !strcmp(label, wanted) && !same_properties(set, properties))
             snprintf(out, size, "%s.%s", wanted, architecture);
     }
 }
@@ -260,13 +192,13 @@ static void choose_label(const struct slim *s, const char *wanted, const char *a
 static int add_variant(struct slim *s, const struct image *image, const struct manifest_doc *child,
                        const struct ocv_buffer *config, const struct ocv_content *content,
                        const struct slim_list *lists, const struct ocv_slim_target *target,
-                       const char *architecture, struct ocv_error *err)
+                       const char *architecture, size_t first, struct ocv_error *err)
 {
     char label[OCV_SLIM_LABEL_MAX];
     ocv_auto_buffer text;
     ocv_auto(ocv_properties) properties = NULL;
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    OCV_TRY(describe_variant(&content->derived, target, &text, err));
+    OCV_TRY(slim_describe_variant(&content->derived, target, &text, err));
     OCV_TRY(ocv_properties_parse(text.data ? text.data : "", text.len, &properties, err));
     struct slim_variant *variant = ocv_array_grow(&s->variants, s->n_variants);
     if (!variant)
@@ -274,6 +206,16 @@ static int add_variant(struct slim *s, const struct image *image, const struct m
     choose_label(s, ocv_slim_target_label(target, label, sizeof(label)), architecture, properties,
                  variant->label, sizeof(variant->label));
     s->n_variants++;
+    slim_find_served(&content->derived, target, &variant->serves);
+    for (size_t i = first; i + 1 < s->n_variants; i++)
+        if (same_properties(s->variants[i].properties, properties)) {
+            char other[OCV_SLIM_LABEL_MAX];
+            ocv_slim_target_format(&s->variants[i].target, other, sizeof(other));
+            ocv_slim_target_format(target, label, sizeof(label));
+            return ocv_error_set(err, OCV_ERR_DATA,
+                                 "of %s, GPUs of %s and of %s run the same code: name one of them",
+                                 image->text, other, label);
+        }
     snprintf(variant->tag, sizeof(variant->tag), "%s.%s", label, architecture);
     variant->target = *target;
     variant->properties = ocv_steal(&properties);
@@ -282,8 +224,9 @@ static int add_variant(struct slim *s, const struct image *image, const struct m
     if (!variant->layers)
         return ocv_error_nomem(err);
     OCV_TRY(slim_image_make(s, image, child, config, lists, variant, err));
-    return s->stage ? ocv_layout_tag(s->stage, variant->tag, NULL, &variant->descriptor, NULL, err)
-                    : OCV_OK;
+    return s->stage && variant->cut
+               ? ocv_layout_tag(s->stage, variant->tag, NULL, &variant->descriptor, NULL, err)
+               : OCV_OK;
 }
 
 /* An image of FROM: a variant for each target that it has code for. `platform`: empty where FROM is
@@ -308,19 +251,23 @@ static int slim_image(struct slim *s, const struct image *image, const struct oc
     for (size_t t = 0; t < s->n_targets && status >= 0; t++) {
         bool has_all = true;
         for (size_t k = 0; k < s->targets[t].n; k++)
-            has_all = has_all && best_code(&content.derived, s->targets[t].sm[k]);
+            has_all = has_all && slim_best_code(&content.derived, s->targets[t].sm[k]);
         s->found[t] = s->found[t] || has_all;
         if (has_all)
             status = add_variant(s, image, &child, &config, &content, lists, &s->targets[t],
-                                 architecture, err);
+                                 architecture, before, err);
     }
+    ocv_auto(ocv_properties) fat = NULL;
     struct slim_original *original = NULL;
-    if (status >= 0 && s->n_variants > before) {
+    if (status >= 0 && s->n_variants > before)
+        status = slim_describe_fat(s, &content.derived, &fat, err);
+    /* not where every GPU that takes it takes a slim variant before it */
+    if (status >= 0 && fat && slim_fat_is_reached(s, before, fat)) {
         original = ocv_array_grow(&s->originals, s->n_originals);
-        status = original ? describe_fat(s, &content.derived, &original->properties, err)
-                          : ocv_error_nomem(err);
+        status = original ? OCV_OK : ocv_error_nomem(err);
     }
-    if (original && status >= 0) {
+    if (original) {
+        original->properties = ocv_steal(&fat);
         snprintf(original->platform, sizeof(original->platform), "%s", platform);
         choose_label(s, SLIM_FAT, architecture, original->properties, original->label,
                      sizeof(original->label));
@@ -390,6 +337,11 @@ static int open_stage(struct slim *s, const struct image *image, struct ocv_erro
         s->keeps_stage = true; /* it is another's */
         return ocv_error_set(err, OCV_ERR_IO, "%s: another run makes the same image", image->text);
     }
+    /* files that an interrupted run did not finish */
+    ocv_auto_dir DIR *stage = opendir(s->stage_dir);
+    for (const struct dirent *it; stage && (it = readdir(stage));)
+        if (!strncmp(it->d_name, SLIM_UNFINISHED, strlen(SLIM_UNFINISHED)))
+            unlinkat(s->lock, it->d_name, 0);
     return OCV_OK;
 }
 
@@ -431,6 +383,8 @@ static int add_items(struct slim *s, const struct image *image, struct ocv_error
     for (size_t i = 0; i < s->n_variants; i++) {
         const struct slim_variant *v = &s->variants[i];
         struct ocv_properties *set = NULL;
+        if (!v->cut)
+            continue;
         OCV_TRY(copy_properties(v->properties, &set, err));
         snprintf(text, sizeof(text), "oci:%s:%s", s->stage_dir, v->tag);
         OCV_TRY(build_item(b, v->label, text, set, NULL, err));
@@ -467,6 +421,8 @@ static int attach_reports(struct slim *s, struct ocv_error *err)
     for (size_t i = 0; i < s->n_variants; i++) {
         ocv_auto_buffer text;
         char digest[OCV_DIGEST_MAX];
+        if (!s->variants[i].cut)
+            continue;
         ocv_buffer_init(&text, SLIM_REPORT_MAX);
         ocv_auto_json *report = slim_variant_json(&s->variants[i]);
         OCV_TRY(report ? ocv_json_append(report, JSON_COMPACT, &text, err) : ocv_error_nomem(err));
@@ -490,6 +446,31 @@ static int print_estimate(struct slim *s, struct ocv_error *err)
     return cli_print(text.data, text.len, err);
 }
 
+/* FROM is what slim made for these targets, or something else that has variants. */
+static int has_variants(const struct slim *s, const struct image *image, struct ocv_error *err)
+{
+    size_t found = 0;
+    for (size_t t = 0; t < s->n_targets; t++) {
+        char label[OCV_SLIM_LABEL_MAX];
+        ocv_slim_target_label(&s->targets[t], label, sizeof(label));
+        for (size_t i = 0; i < ocv_index_count(image->index); i++) {
+            const struct ocv_entry *entry = ocv_index_entry(image->index, i);
+            if (entry->label && !strcmp(entry->label, label)) {
+                found++;
+                break;
+            }
+        }
+    }
+    if (found == s->n_targets) {
+        if (!s->build.options.quiet && !s->build.options.json)
+            printf("%s has these variants already: there is nothing to do\n", image->text);
+        return cli_print("", 0, err);
+    }
+    ocv_error_set(err, OCV_ERR_INVALID, "%s has variants itself", image->text);
+    ocv_error_hint(err, "name one build of it: REPO@DIGEST, see 'variantctl index show'");
+    return OCV_ERR_INVALID;
+}
+
 static int run_slim(struct slim *s, const char *from, struct ocv_error *err)
 {
     struct build *b = &s->build;
@@ -498,20 +479,8 @@ static int run_slim(struct slim *s, const char *from, struct ocv_error *err)
     OCV_TRY(cli_load(b->cli, err));
     OCV_TRY(build_begin(b, s->to, false, err));
     OCV_TRY(image_open(b->cli, from, &image, err));
-    if (ocv_index_has_variants(image.index)) {
-        bool is_slim = false;
-        for (size_t i = 0; i < ocv_index_count(image.index); i++) {
-            const char *label = ocv_index_entry(image.index, i)->label;
-            is_slim = is_slim || (label && !strcmp(label, SLIM_FAT));
-        }
-        if (is_slim) {
-            printf("%s has slim variants already: there is nothing to do\n", from);
-            return cli_print("", 0, err);
-        }
-        ocv_error_set(err, OCV_ERR_UNSUPPORTED, "%s has variants itself", from);
-        ocv_error_hint(err, "name one build of it: REPO@DIGEST, see 'variantctl index show'");
-        return OCV_ERR_UNSUPPORTED;
-    }
+    if (ocv_index_has_variants(image.index))
+        return has_variants(s, &image, err);
     OCV_TRY(progress_new(write_progress(b->cli, &b->options), stderr, NULL, &s->progress, err));
     if (!b->options.dry_run)
         OCV_TRY(open_stage(s, &image, err));
@@ -520,6 +489,12 @@ static int run_slim(struct slim *s, const char *from, struct ocv_error *err)
         return print_estimate(s, err);
     if (!b->options.quiet && !b->options.json)
         OCV_TRY(slim_table_print(s, err));
+    bool any = false;
+    for (size_t i = 0; i < s->n_variants; i++)
+        any = any || s->variants[i].cut;
+    if (!any)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: nothing could be cut, and nothing was written",
+                             from);
     b->derive = true;
     OCV_TRY(add_items(s, &image, err));
     OCV_TRY(build_read(b, err));

@@ -210,9 +210,9 @@ int slim_image_make(struct slim *slim, const struct image *from, const struct ma
             progress_status(slim->progress, "slimming", from->text, "%s: layer %zu of %zu, %s",
                             variant->label, i + 1, variant->n_layers,
                             format_bytes(layer->size, size));
-        status = dry ? slim_layer_estimate(slim, layer, &lists[i], &variant->target,
+        status = dry ? slim_layer_estimate(slim, layer, &lists[i], &variant->serves,
                                            &variant->layers[i], err)
-                     : slim_layer_make(slim, &reader, layer, &lists[i], &variant->target,
+                     : slim_layer_make(slim, &reader, layer, &lists[i], &variant->serves,
                                        &variant->layers[i], err);
         variant->before += layer->size;
         variant->after +=
@@ -221,7 +221,9 @@ int slim_image_make(struct slim *slim, const struct image *from, const struct ma
     progress_status_end(slim->progress);
     ocv_registry_free(reader.registry);
     OCV_TRY(status);
-    if (dry)
+    for (size_t i = 0; i < variant->n_layers; i++)
+        variant->cut = variant->cut || variant->layers[i].rewritten;
+    if (dry || !variant->cut)
         return OCV_OK;
     ocv_auto_json *manifest = NULL;
     OCV_TRY(

@@ -17,7 +17,7 @@
 
 #define KIND "slim"
 #define VERSION "1" /* of what a layer becomes: another rule for files is another version */
-#define MEMORY_MAX (UINT64_C(64) << 20)
+#define MEMORY_MAX (UINT64_C(192) << 20) /* 128 of these are the largest window of zstd */
 #define RESULT_MAX ((size_t)64 << 20)
 #define CHUNK ((size_t)256 << 10)
 #define SHA256_NONE "sha256:0000000000000000000000000000000000000000000000000000000000000000"
@@ -218,7 +218,7 @@ static int start_work(struct slim *slim, struct work *w, const struct ocv_descri
     char name[256];
     const char *method = compression_of(slim, layer);
     ocv_slim_target_format(target, name, sizeof(name));
-    int n = snprintf(w->path, sizeof(w->path), "%s/layer.XXXXXX", slim->stage_dir);
+    int n = snprintf(w->path, sizeof(w->path), "%s/" SLIM_UNFINISHED "XXXXXX", slim->stage_dir);
     if (n < 0 || (size_t)n >= sizeof(w->path) || (w->file = mkostemp(w->path, O_CLOEXEC)) < 0) {
         w->path[0] = '\0';
         return ocv_error_set(err, OCV_ERR_IO, "%s: %s", slim->stage_dir, strerror(errno));
@@ -306,6 +306,9 @@ static int cut_layer(struct slim *slim, struct layer_reader *reader,
     else
         OCV_TRY(ocv_buffer_printf(&diff_id, err, "%s\n", collector.digest));
     OCV_TRY(parse_lines(&report, &out->files, err));
+    if (json_array_size(out->files) < list->n)
+        return ocv_error_set(err, OCV_ERR_DATA, "%zu of %zu files were not found in it",
+                             list->n - json_array_size(out->files), list->n);
     for (size_t i = 0; i < json_array_size(out->files); i++) {
         const char *outcome = ocv_json_text(json_array_get(out->files, i), "outcome");
         out->rewritten = out->rewritten || !strcmp(outcome, ocv_slim_outcome_name(OCV_SLIM_CUT)) ||

@@ -56,6 +56,9 @@ static int print_variant(const struct slim_variant *v, bool dry, struct ocv_buff
             after += number(files[n++], "after");
         }
     qsort(files, n, sizeof(*files), compare_files);
+    if (!v->cut)
+        OCV_TRY(ocv_buffer_printf(out, err, "%s: nothing can be cut: there is no such variant\n",
+                                  v->label));
     OCV_TRY(ocv_buffer_printf(
         out, err, "%s: pull %s%s instead of %s; its libraries %s instead of %s\n", v->label,
         dry ? "about " : "", format_bytes(v->after, a), format_bytes(v->before, b),
@@ -75,8 +78,12 @@ static int print_variant(const struct slim_variant *v, bool dry, struct ocv_buff
         if (!plain)
             OCV_TRY(ocv_buffer_printf(out, err, "  (%s%s%s)", outcome, why ? ": " : "",
                                       why ? why : ""));
+        if (plain && number(files[i], "without"))
+            OCV_TRY(ocv_buffer_printf(
+                out, err, "  (%lld of its %lld fat binaries not for this GPU)",
+                (long long)number(files[i], "without"), (long long)number(files[i], "regions")));
         if (plain && number(files[i], "byPtx"))
-            OCV_TRY(ocv_buffer_printf(out, err, "  (PTX in %lld of %lld parts)",
+            OCV_TRY(ocv_buffer_printf(out, err, "  (%lld of its %lld fat binaries by PTX)",
                                       (long long)number(files[i], "byPtx"),
                                       (long long)number(files[i], "regions")));
         OCV_TRY(ocv_buffer_printf(out, err, "\n"));

@@ -11,7 +11,8 @@
 #include "lib/internal/slim/slim.h"
 
 #define SLIM_VARIANTS_MAX 64u
-#define SLIM_FAT "fat" /* the label of the original, with properties */
+#define SLIM_FAT "fat"           /* the label of the original, with properties */
+#define SLIM_UNFINISHED "layer." /* begin of the names of files in the stage */
 #define SLIM_MEDIA_TYPE "application/vnd.dev.ocivariant.slim.v1+json"
 #define SLIM_REPORT_MAX ((size_t)64 << 20)
 #define SLIM_ORDER BUILD_PRIORITY " :: order :: slim"
@@ -26,13 +27,15 @@ struct slim_layer {
 
 /** One variant of one image of FROM. */
 struct slim_variant {
-    struct ocv_slim_target target;
+    struct ocv_slim_target target; /**< as it was asked for */
+    struct ocv_slim_target serves; /**< every GPU that its properties let take it */
     char label[OCV_SLIM_LABEL_MAX];
     char tag[OCV_SLIM_LABEL_MAX + 64]; /**< of it in the stage */
     char base[OCV_DIGEST_MAX];         /**< what it is made of */
     struct ocv_properties *properties;
     struct slim_layer *layers; /**< as many as the image has */
     size_t n_layers;
+    bool cut;                         /**< a layer is another one; else there is no such variant */
     struct ocv_descriptor descriptor; /**< of its manifest in the stage */
     int64_t before, after;            /**< bytes that are pulled; with --dry-run estimated */
 };
@@ -90,6 +93,20 @@ int slim_image_make(struct slim *slim, const struct image *from, const struct ma
                     const struct ocv_buffer *config, const struct slim_list *lists,
                     struct slim_variant *variant, struct ocv_error *err) OCV_WARN_UNUSED;
 
+/** The best architecture of FROM's machine code that a GPU runs; 0: there is none. */
+unsigned slim_best_code(const struct ocv_content_derived *derived, unsigned sm);
+/** The properties that say what a variant is for, as text. */
+int slim_describe_variant(const struct ocv_content_derived *derived,
+                          const struct ocv_slim_target *target, struct ocv_buffer *out,
+                          struct ocv_error *err) OCV_WARN_UNUSED;
+/** Every GPU that these let take it, and that `fat` does not keep from it. */
+void slim_find_served(const struct ocv_content_derived *derived,
+                      const struct ocv_slim_target *target, struct ocv_slim_target *out);
+/** The properties of the original. */
+int slim_describe_fat(const struct slim *slim, const struct ocv_content_derived *derived,
+                      struct ocv_properties **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Has it an architecture that none of the variants from `first` on is for? */
+bool slim_fat_is_reached(const struct slim *slim, size_t first, const struct ocv_properties *fat);
 /** What became of the variant's files, dev.ocivariant.slim/v1; NULL without memory. */
 json_t *slim_variant_json(const struct slim_variant *variant);
 /** Print what was cut and what was left, for each variant. */

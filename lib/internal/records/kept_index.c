@@ -124,7 +124,7 @@ static int search_file(int fd, const char *dir, const char *name, const struct i
                        struct ocv_buffer *text, bool *meant)
 {
     struct ocv_record_index found = {0};
-    char own[OCV_RECORD_NAME_MAX];
+    char own[OCV_RECORD_NAME_MAX] = "";
     text->len = 0;
     int status = ocv_file_read_at(fd, dir, name, text, NULL);
     if (status == OCV_OK &&

@@ -9,17 +9,24 @@
 #define DEVICE_SECTION_CUDA ".nv_fatbin"
 #define DEVICE_SECTION_RDC "__nv_relfatbin"
 #define DEVICE_SECTION_HIP ".hip_fatbin"
+#define DT_RELRSZ_TAG 35 /* DT_RELRSZ, DT_RELR; older headers have no name for these */
+#define DT_RELR_TAG 36
 #define WRAPPER_SECTION ".nvFatBinSegment"
 #define WRAPPER_MAGIC 0x466243b1u
 #define WRAPPER_SIZE 24u
 #define WRAPPER_POINTER 8u
-#define REGIONS_MAX ((size_t)1 << 20)
+#define REGIONS_MAX ((size_t)1 << 18)
 
-/* A table of `n` rows of `size` bytes within the file, copied. NULL: it is not within. */
-static void *copy_table(struct ocv_slim_elf *elf, uint64_t offset, uint64_t n, size_t size)
+static const char NO_MEMORY[] = "there is no memory for its headers";
+
+/* A table of `n` rows of `size` bytes within the file, copied; NULL with *why. */
+static void *copy_table(struct ocv_slim_elf *elf, uint64_t offset, uint64_t n, size_t size,
+                        const char **why)
 {
+    *why = "its headers do not lie within it";
     if (offset > elf->len || n * size > elf->len - offset)
         return NULL;
+    *why = NO_MEMORY;
     void *table = ocv_arena_alloc(&elf->arena, n ? n : 1, size);
     if (table)
         memcpy(table, elf->bytes + offset, n * size);
@@ -53,10 +60,12 @@ static const char *read_headers(struct ocv_slim_elf *elf)
         return "its section table is not there";
     if (!h->e_shnum || h->e_shstrndx >= h->e_shnum || h->e_phnum >= PN_XNUM - 64)
         return "its section table is of a form that is not known";
-    elf->segments = copy_table(elf, h->e_phoff, h->e_phnum, sizeof(Elf64_Phdr));
-    elf->sections = copy_table(elf, h->e_shoff, h->e_shnum, sizeof(Elf64_Shdr));
+    const char *why;
+    elf->segments = copy_table(elf, h->e_phoff, h->e_phnum, sizeof(Elf64_Phdr), &why);
+    if (elf->segments)
+        elf->sections = copy_table(elf, h->e_shoff, h->e_shnum, sizeof(Elf64_Shdr), &why);
     if (!elf->segments || !elf->sections)
-        return "its headers do not lie within it";
+        return why;
     for (size_t i = 0; i < h->e_shnum; i++) {
         const Elf64_Shdr *s = &elf->sections[i];
         if (s->sh_type == SHT_NOBITS || s->sh_type == SHT_NULL)
@@ -67,6 +76,9 @@ static const char *read_headers(struct ocv_slim_elf *elf)
         if (s->sh_addralign & (s->sh_addralign - 1))
             return "the alignment of a section is no power of two";
     }
+    elf->loads = ocv_arena_alloc(&elf->arena, h->e_phnum + 1, sizeof(*elf->loads));
+    if (!elf->loads)
+        return NO_MEMORY;
     uint64_t last = 0;
     for (size_t i = 0; i < h->e_phnum; i++) {
         const Elf64_Phdr *p = &elf->segments[i];
@@ -83,6 +95,7 @@ static const char *read_headers(struct ocv_slim_elf *elf)
         if (p->p_vaddr < last)
             return "its segments overlap, or are in no order";
         last = p->p_vaddr + p->p_memsz;
+        elf->loads[elf->n_loads++] = p;
     }
     return NULL;
 }
@@ -92,17 +105,7 @@ int ocv_slim_elf_read(const unsigned char *bytes, uint64_t len, struct ocv_slim_
 {
     *elf = (struct ocv_slim_elf){.bytes = bytes, .len = len};
     elf->why = read_headers(elf);
-    if (!elf->why)
-        return OCV_OK;
-    /* a table that lies within the file and is not there is one that there was no memory for */
-    const Elf64_Ehdr *h = &elf->header;
-    bool within = h->e_phoff <= len && h->e_phnum * sizeof(Elf64_Phdr) <= len - h->e_phoff &&
-                  h->e_shoff <= len && h->e_shnum * sizeof(Elf64_Shdr) <= len - h->e_shoff;
-    return within && elf->relative && h->e_shnum && h->e_phoff && h->e_shoff &&
-                   (!elf->segments || !elf->sections) &&
-                   !strcmp(elf->why, "its headers do not lie within it")
-               ? ocv_error_nomem(err)
-               : OCV_OK;
+    return elf->why == NO_MEMORY ? ocv_error_nomem(err) : OCV_OK;
 }
 
 void ocv_slim_elf_free(struct ocv_slim_elf *elf)
@@ -121,13 +124,18 @@ const char *ocv_slim_section_name(const struct ocv_slim_elf *elf, const Elf64_Sh
 
 uint64_t ocv_slim_place(const struct ocv_slim_elf *elf, uint64_t address, uint64_t size)
 {
-    for (size_t i = 0; i < elf->header.e_phnum; i++) {
-        const Elf64_Phdr *p = &elf->segments[i];
-        if (p->p_type == PT_LOAD && address >= p->p_vaddr && address - p->p_vaddr <= p->p_filesz &&
-            size <= p->p_filesz - (address - p->p_vaddr))
-            return p->p_offset + (address - p->p_vaddr);
+    size_t low = 0, high = elf->n_loads; /* they are in order */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (elf->loads[middle]->p_vaddr <= address)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return UINT64_MAX;
+    const Elf64_Phdr *p = low ? elf->loads[low - 1] : NULL;
+    return p && address - p->p_vaddr <= p->p_filesz && size <= p->p_filesz - (address - p->p_vaddr)
+               ? p->p_offset + (address - p->p_vaddr)
+               : UINT64_MAX;
 }
 
 const struct ocv_slim_device *ocv_slim_device_of(const struct ocv_slim_elf *elf, uint64_t address)
@@ -170,16 +178,68 @@ bool ocv_slim_is_wrapper(const struct ocv_slim_elf *elf, uint64_t address)
     return false;
 }
 
+size_t ocv_slim_count_wrappers(const struct ocv_slim_elf *elf)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < elf->header.e_shnum; i++) {
+        const Elf64_Shdr *s = &elf->sections[i];
+        bool wrappers =
+            s->sh_type == SHT_PROGBITS && !strcmp(ocv_slim_section_name(elf, s), WRAPPER_SECTION);
+        for (uint64_t at = 0; wrappers && at + WRAPPER_SIZE <= s->sh_size; at += WRAPPER_SIZE)
+            n += ocv_slim_u32(elf->bytes + s->sh_offset + at) == WRAPPER_MAGIC;
+    }
+    return n;
+}
+
+/* The last value of a tag of the dynamic section, as the loader takes it; 0: none. */
+static uint64_t dynamic_value(const struct ocv_slim_elf *elf, int64_t tag)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < elf->header.e_phnum; i++) {
+        const Elf64_Phdr *p = &elf->segments[i];
+        for (uint64_t at = 0; p->p_type == PT_DYNAMIC && at + 16 <= p->p_filesz; at += 16) {
+            int64_t it = (int64_t)ocv_slim_u64(elf->bytes + p->p_offset + at);
+            if (it == DT_NULL)
+                break;
+            if (it == tag)
+                value = ocv_slim_u64(elf->bytes + p->p_offset + at + 8);
+        }
+    }
+    return value;
+}
+
+bool ocv_slim_table(const struct ocv_slim_elf *elf, size_t i, struct ocv_slim_table *out)
+{
+    static const struct {
+        int64_t place, size;
+        bool packed;
+    } tables[] = {{DT_RELA, DT_RELASZ, false},
+                  {DT_JMPREL, DT_PLTRELSZ, false},
+                  {DT_RELR_TAG, DT_RELRSZ_TAG, true}};
+    if (i == sizeof(tables) / sizeof(tables[0]))
+        return false;
+    uint64_t address = dynamic_value(elf, tables[i].place);
+    *out = (struct ocv_slim_table){.packed = tables[i].packed,
+                                   .size = address ? dynamic_value(elf, tables[i].size) : 0};
+    out->offset = ocv_slim_place(elf, address, out->size);
+    out->known = !out->size || out->offset != UINT64_MAX;
+    return true;
+}
+
+uint64_t ocv_slim_symbol(const struct ocv_slim_elf *elf, uint32_t number)
+{
+    return ocv_slim_place(elf, dynamic_value(elf, DT_SYMTAB) + number * sizeof(Elf64_Sym),
+                          sizeof(Elf64_Sym));
+}
+
 /* DT_RELR (System V gABI): an even word is the place of a pointer; an odd one tells by its other 63
  * bits which of the words that follow are pointers, too. */
-static bool each_packed(const struct ocv_slim_elf *elf, const Elf64_Shdr *section,
-                        bool (*visit)(void *data, uint64_t place, uint64_t value,
-                                      const unsigned char *addend),
-                        void *data)
+static bool each_packed(const struct ocv_slim_elf *elf, const struct ocv_slim_table *table,
+                        ocv_slim_visit visit, void *data)
 {
     uint64_t next = 0;
-    for (uint64_t at = 0; at + 8 <= section->sh_size; at += 8) {
-        uint64_t word = ocv_slim_u64(elf->bytes + section->sh_offset + at);
+    for (uint64_t at = 0; at + 8 <= table->size; at += 8) {
+        uint64_t word = ocv_slim_u64(elf->bytes + table->offset + at);
         uint64_t bits = word & 1 ? word >> 1 : 1, place = word & 1 ? next : word;
         next = word & 1 ? next + (uint64_t)63 * 8 : word + 8;
         for (; bits; bits >>= 1, place += 8) {
@@ -194,20 +254,15 @@ static bool each_packed(const struct ocv_slim_elf *elf, const Elf64_Shdr *sectio
     return true;
 }
 
-bool ocv_slim_each_pointer(const struct ocv_slim_elf *elf,
-                           bool (*visit)(void *data, uint64_t place, uint64_t value,
-                                         const unsigned char *addend),
-                           void *data)
+bool ocv_slim_each_pointer(const struct ocv_slim_elf *elf, ocv_slim_visit visit, void *data)
 {
-    for (size_t i = 0; i < elf->header.e_shnum; i++) {
-        const Elf64_Shdr *s = &elf->sections[i];
-        if (!(s->sh_flags & SHF_ALLOC))
-            continue;
-        if (s->sh_type == SHT_RELR && !each_packed(elf, s, visit, data))
+    struct ocv_slim_table table;
+    for (size_t i = 0; ocv_slim_table(elf, i, &table); i++) {
+        if (!table.known || (table.packed && !each_packed(elf, &table, visit, data)))
             return false;
-        for (uint64_t at = 0; s->sh_type == SHT_RELA && at + sizeof(Elf64_Rela) <= s->sh_size;
+        for (uint64_t at = 0; !table.packed && at + sizeof(Elf64_Rela) <= table.size;
              at += sizeof(Elf64_Rela)) {
-            const unsigned char *p = elf->bytes + s->sh_offset + at;
+            const unsigned char *p = elf->bytes + table.offset + at;
             uint32_t type = ocv_slim_u32(p + 8);
             if ((type == elf->relative || type == elf->irelative) &&
                 !visit(data, ocv_slim_u64(p), ocv_slim_u64(p + 16), p + 16))

@@ -16,7 +16,7 @@
 
 #define BLOCK OCV_SLIM_BLOCK
 #define CHUNK ((size_t)256 << 10)
-#define RECORD_MAX ((size_t)16 << 20)
+#define RECORD_MAX ((size_t)4 << 20)
 #define RECORD ".dist-info/RECORD"
 
 /* What became of a file of the list. */
@@ -31,6 +31,7 @@ struct held {
     struct ocv_slim_member member;
     struct ocv_buffer text; /* with its padding */
     int64_t at;
+    size_t missing; /* files of it that are still to come */
 };
 
 struct run {
@@ -155,8 +156,8 @@ static int write_spool(struct run *run, int64_t *at, int64_t end, struct ocv_err
 static int release_held(struct run *run, bool last, struct ocv_error *err)
 {
     size_t missing = 0;
-    for (size_t i = 0; i < run->n_held && !last && !missing; i++)
-        OCV_TRY(read_record(run, &run->held[i], &missing, NULL, err));
+    for (size_t i = 0; i < run->n_held && !last; i++)
+        missing += run->held[i].missing;
     if (!run->n_held || missing)
         return OCV_OK;
     size_t n = run->n_held;
@@ -221,6 +222,7 @@ static int hold_record(struct run *run, struct ocv_slim_member *m, struct ocv_er
     m->path = NULL;
     ocv_buffer_init(&m->extensions, 0);
     run->n_held++;
+    OCV_TRY(read_record(run, added, &added->missing, NULL, err));
     return release_held(run, false, err);
 }
 
@@ -243,9 +245,8 @@ static int hash_file(struct run *run, int fd, int64_t size, struct state *state,
     }
     OCV_TRY(ocv_hasher_final(hasher, digest, err));
     for (size_t i = 0; i < sizeof(raw); i++) {
-        unsigned byte = 0;
-        sscanf(digest + 7 + 2 * i, "%2x", &byte);
-        raw[i] = (unsigned char)byte;
+        const char byte[3] = {digest[7 + 2 * i], digest[8 + 2 * i], '\0'};
+        raw[i] = (unsigned char)strtoul(byte, NULL, 16);
     }
     ocv_auto_free char *text = ocv_base64_encode(raw, sizeof(raw));
     if (!text)
@@ -302,6 +303,8 @@ static int cut_member(struct run *run, struct ocv_slim_member *m, struct state *
     if (cut)
         OCV_TRY(write_padding(run, result.after, err));
     OCV_TRY(layer->done(layer->data, m->path, &result, err));
+    for (size_t i = 0; i < run->n_held; i++)
+        OCV_TRY(read_record(run, &run->held[i], &run->held[i].missing, NULL, err));
     return release_held(run, false, err);
 }
 
@@ -309,10 +312,18 @@ static int pass_member(struct run *run, struct ocv_slim_member *m, struct ocv_er
 {
     unsigned char type = m->header[OCV_SLIM_AT_TYPE];
     bool file = type == '0' || type == '\0' || type == '7';
-    struct state *state = file && !m->sparse ? state_of(run, m->path) : NULL;
+    struct state *state = file ? state_of(run, m->path) : NULL;
     size_t len = strlen(m->path);
-    if (state)
+    if (state && !m->sparse)
         return cut_member(run, m, state, err);
+    if (state) {
+        const struct ocv_slim_result left = {.outcome = OCV_SLIM_LEFT,
+                                             .why = "it is a sparse file",
+                                             .before = m->size,
+                                             .after = m->size};
+        state->done = true;
+        OCV_TRY(run->layer->done(run->layer->data, m->path, &left, err));
+    }
     if (file && !m->sparse && m->size <= (int64_t)RECORD_MAX && len > strlen(RECORD) &&
         !strcmp(m->path + len - strlen(RECORD), RECORD))
         return hold_record(run, m, err);

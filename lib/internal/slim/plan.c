@@ -20,15 +20,56 @@ static bool touches_device(const struct ocv_slim_elf *elf, uint64_t offset, uint
     return false;
 }
 
+struct walk {
+    const struct ocv_slim_elf *elf;
+    size_t wrappers; /* whose pointers were seen */
+};
+
 /* Pointers that are wrappers' own, and lead to the begin of a region; others lead elsewhere. */
 static bool check_pointer(void *data, uint64_t place, uint64_t value, const unsigned char *addend)
 {
-    const struct ocv_slim_elf *elf = data;
+    struct walk *walk = data;
+    const struct ocv_slim_elf *elf = walk->elf;
     const struct ocv_slim_device *device = ocv_slim_device_of(elf, value);
+    bool wrapper = ocv_slim_is_wrapper(elf, place);
     (void)addend;
-    return !ocv_slim_device_of(elf, place) &&
-           (!device || (ocv_slim_is_wrapper(elf, place) && ocv_slim_region_at(device, value) &&
-                        ocv_slim_place(elf, place, 8) != UINT64_MAX));
+    walk->wrappers += wrapper;
+    if (ocv_slim_device_of(elf, place))
+        return false;
+    if (!device)
+        return true;
+    struct ocv_slim_region *region =
+        (struct ocv_slim_region *)(uintptr_t)ocv_slim_region_at(device, value);
+    if (!wrapper || !region || ocv_slim_place(elf, place, 8) == UINT64_MAX)
+        return false;
+    region->pointed = true;
+    return true;
+}
+
+/* May an instruction lead to an address, by its distance (x86-64) or its page (aarch64)? */
+static bool code_leads_to(const struct ocv_slim_elf *elf, uint64_t address)
+{
+    for (size_t i = 0; i < elf->header.e_shnum; i++) {
+        const Elf64_Shdr *s = &elf->sections[i];
+        const unsigned char *bytes = elf->bytes + s->sh_offset;
+        if (!(s->sh_flags & SHF_EXECINSTR) || s->sh_type != SHT_PROGBITS)
+            continue;
+        bool x86 = elf->header.e_machine == EM_X86_64;
+        for (uint64_t at = 0; at + 4 <= s->sh_size; at += x86 ? 1 : 4) {
+            uint32_t word = ocv_slim_u32(bytes + at);
+            uint64_t here = s->sh_addr + at;
+            /* up to four bytes of the instruction stand behind the distance */
+            if (x86 && address - (here + 4 + (uint64_t)(int64_t)(int32_t)word) <= 4)
+                return true;
+            if (x86 || (word & 0x9f000000u) != 0x90000000u) /* adrp */
+                continue;
+            uint64_t pages = (word >> 29 & 3) | (uint64_t)(word >> 5 & 0x7ffff) << 2;
+            pages = pages & 0x100000 ? pages | ~(uint64_t)0x1fffff : pages;
+            if (((here >> 12) + pages) << 12 == (address & ~(uint64_t)0xfff))
+                return true;
+        }
+    }
+    return false;
 }
 
 /* No symbol of a table, and none of these with an addend, is in device code. */
@@ -59,22 +100,22 @@ static const char *check_names(const struct ocv_slim_elf *elf, const Elf64_Shdr 
     return NULL;
 }
 
-static const char *check_relocations(const struct ocv_slim_elf *elf, const Elf64_Shdr *table)
+static const char *check_relocations(const struct ocv_slim_elf *elf,
+                                     const struct ocv_slim_table *table)
 {
-    const Elf64_Shdr *symbols =
-        table->sh_link < elf->header.e_shnum ? &elf->sections[table->sh_link] : NULL;
-    for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table->sh_size; at += sizeof(Elf64_Rela)) {
-        const unsigned char *p = elf->bytes + table->sh_offset + at;
-        uint32_t type = ocv_slim_u32(p + 8);
-        uint64_t symbol = ocv_slim_u32(p + 12), value = ocv_slim_u64(p + 16);
+    for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table->size; at += sizeof(Elf64_Rela)) {
+        const unsigned char *p = elf->bytes + table->offset + at;
+        uint32_t type = ocv_slim_u32(p + 8), symbol = ocv_slim_u32(p + 12);
         if (ocv_slim_device_of(elf, ocv_slim_u64(p)))
             return "a relocation changes its device code";
-        if (!symbol || type == elf->relative || type == elf->irelative || !symbols)
+        if (!symbol || type == elf->relative || type == elf->irelative)
             continue;
-        if (symbols->sh_type != SHT_DYNSYM || symbol >= symbols->sh_size / sizeof(Elf64_Sym))
+        uint64_t place = ocv_slim_symbol(elf, symbol);
+        if (place == UINT64_MAX)
             return "a relocation of it names no symbol";
-        const unsigned char *s = elf->bytes + symbols->sh_offset + symbol * sizeof(Elf64_Sym);
-        if (ocv_slim_u32(s + 4) >> 16 && ocv_slim_device_of(elf, ocv_slim_u64(s + 8) + value))
+        const unsigned char *s = elf->bytes + place;
+        if (ocv_slim_u32(s + 4) >> 16 &&
+            ocv_slim_device_of(elf, ocv_slim_u64(s + 8) + ocv_slim_u64(p + 16)))
             return "a relocation leads into its device code";
     }
     return NULL;
@@ -92,12 +133,8 @@ static const char *check_pointers(const struct ocv_slim_elf *elf)
             return "a section lies over its device code";
         if (s->sh_type == SHT_SYMTAB)
             why = check_names(elf, s);
-        else if (!(s->sh_flags & SHF_ALLOC))
-            continue;
         else if (s->sh_type == SHT_DYNSYM)
             why = check_symbols(elf, s);
-        else if (s->sh_type == SHT_RELA)
-            why = check_relocations(elf, s);
         else if (s->sh_type == SHT_REL)
             why = "it has relocations of a form that is not known";
         if (why)
@@ -115,9 +152,25 @@ static const char *check_pointers(const struct ocv_slim_elf *elf)
         touches_device(elf, elf->header.e_shoff, elf->header.e_shnum * sizeof(Elf64_Shdr),
                        SIZE_MAX))
         return "its headers lie over its device code";
-    return ocv_slim_each_pointer(elf, check_pointer, (void *)(uintptr_t)elf)
-               ? NULL
-               : "something leads to its device code that is no wrapper of a fat binary";
+    struct ocv_slim_table table;
+    for (size_t i = 0; ocv_slim_table(elf, i, &table); i++) {
+        const char *why = !table.known   ? "a table of relocations does not lie in it"
+                          : table.packed ? NULL
+                                         : check_relocations(elf, &table);
+        if (why)
+            return why;
+    }
+    struct walk walk = {.elf = elf};
+    if (!ocv_slim_each_pointer(elf, check_pointer, &walk) ||
+        walk.wrappers != ocv_slim_count_wrappers(elf))
+        return "something leads to its device code that is no wrapper of a fat binary";
+    /* a region without a wrapper is nobody's, or code finds it by itself */
+    for (size_t i = 0; i < elf->n_devices; i++)
+        for (size_t k = 0; k < elf->devices[i].n_regions; k++)
+            if (!elf->devices[i].regions[k].pointed &&
+                code_leads_to(elf, elf->devices[i].address + elf->devices[i].regions[k].old))
+                return "its code may lead to a fat binary without a wrapper";
+    return NULL;
 }
 
 /* Where each region goes: to the front, at its old place within the section's alignment, which
@@ -173,17 +226,19 @@ static void find_hole(const struct ocv_slim_elf *elf, struct ocv_slim_device *de
     device->hole_size = end > start ? (end - start) & ~(unit - 1) : 0;
 }
 
-/* Old kernels tell a program where its headers are by the place of the first segment. */
+/* Old kernels tell a program where its headers are by the place of the first segment: no hole may
+ * be in front of them. */
 static bool may_hold_headers(const struct ocv_slim_elf *elf, const struct ocv_slim_device *device)
 {
-    const Elf64_Phdr *first = NULL;
     bool program = false;
-    for (size_t i = 0; i < elf->header.e_phnum; i++) {
+    for (size_t i = 0; i < elf->header.e_phnum; i++)
         program = program || elf->segments[i].p_type == PT_INTERP;
-        if (!first && elf->segments[i].p_type == PT_LOAD)
-            first = &elf->segments[i];
-    }
-    return !program || device->address - device->offset == first->p_vaddr - first->p_offset;
+    if (!program || !elf->n_loads)
+        return !program;
+    for (const struct ocv_slim_device *it = elf->devices; it < device; it++)
+        if (it->hole_size)
+            return false;
+    return device->address - device->offset == elf->loads[0]->p_vaddr - elf->loads[0]->p_offset;
 }
 
 static void find_holes(struct ocv_slim_elf *elf)
@@ -239,8 +294,8 @@ static uint32_t piece_flags(const struct ocv_slim_elf *elf, const Elf64_Phdr *pi
             s->sh_addr + s->sh_size > piece->p_vaddr)
             found |= s->sh_flags;
     }
-    return piece->p_flags &
-           ~(uint32_t)((found & SHF_EXECINSTR ? 0 : PF_X) | (found & SHF_WRITE ? 0 : PF_W));
+    uint32_t unused = (found & SHF_EXECINSTR ? 0u : PF_X) | (found & SHF_WRITE ? 0u : PF_W);
+    return PF_R | (piece->p_flags & ~unused);
 }
 
 /* A segment, in the pieces that are left around the holes. */

@@ -69,9 +69,20 @@ static bool next_entry(const unsigned char *region, uint64_t size, uint64_t at, 
     return true;
 }
 
+/* Machine code for Tegra runs on that chip alone, and no other code there ("CUDA C++ Programming
+ * Guide", "Binary Compatibility"). */
+static bool is_tegra(unsigned number)
+{
+    static const unsigned numbers[] = {32, 53, 62, 72, 87, 101, 110};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (numbers[i] == number)
+            return true;
+    return false;
+}
+
 static bool runs_on(unsigned number, char letter, bool compiled, unsigned sm)
 {
-    if (letter == 'a')
+    if (letter == 'a' || (!compiled && (is_tegra(number) || is_tegra(sm))))
         return number == sm;
     return number <= sm && (number / 10 == sm / 10 || (compiled && !letter));
 }

@@ -39,11 +39,14 @@ static int map_file(int fd, size_t size, int protection, struct map *out, struct
     return OCV_OK;
 }
 
+/* The room itself where the file system can give it, so that a full one is told here. */
 static int make_room(int fd, size_t size, struct ocv_error *err)
 {
-    int failed = posix_fallocate(fd, 0, (off_t)size);
-    return failed ? ocv_error_set(err, OCV_ERR_IO, "a temporary file of %zu MiB: %s", size >> 20,
-                                  strerror(failed))
+    int failed = fallocate(fd, 0, 0, (off_t)size) < 0 ? errno : 0;
+    if (failed == EOPNOTSUPP || failed == ENOSYS)
+        failed = ftruncate(fd, (off_t)size) < 0 ? errno : 0;
+    return failed ? ocv_error_set(err, OCV_ERR_IO, "no room for a temporary file of %zu bytes: %s",
+                                  size, strerror(failed))
                   : OCV_OK;
 }
 

@@ -20,8 +20,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define OCV_SLIM_TARGETS_MAX 16u
-#define OCV_SLIM_LABEL_MAX 128u
+#define OCV_SLIM_TARGETS_MAX 160u
+#define OCV_SLIM_LABEL_MAX 1280u
 
 /** What one variant is for. */
 struct ocv_slim_target {
@@ -34,6 +34,8 @@ struct ocv_slim_target {
  *  OCV_ERR_INVALID with a hint. */
 int ocv_slim_target_parse(const char *text, size_t len, struct ocv_slim_target *out,
                           struct ocv_error *err) OCV_WARN_UNUSED;
+/** Put its numbers in order. */
+void ocv_slim_target_sort(struct ocv_slim_target *target);
 /** As it is parsed: "sm_80+sm_86". Returns `out`. */
 const char *ocv_slim_target_format(const struct ocv_slim_target *target, char *out, size_t size);
 /** "sm80" or "sm80_sm86": a label. Returns `out`. */

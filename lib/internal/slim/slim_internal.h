@@ -15,6 +15,7 @@
 /** One region, by offsets in its section; sizes with its header. */
 struct ocv_slim_region {
     uint64_t old, old_size, new, new_size;
+    bool pointed; /**< a wrapper leads to it */
 };
 
 /** A section of device code. */
@@ -35,6 +36,8 @@ struct ocv_slim_elf {
     uint64_t len;
     Elf64_Ehdr header;
     Elf64_Phdr *segments;
+    const Elf64_Phdr **loads; /**< PT_LOAD of these, in order */
+    size_t n_loads;
     Elf64_Shdr *sections;
     const char *why; /**< it is not understood; a constant */
     uint64_t page;   /**< the largest of its machine */
@@ -69,13 +72,26 @@ uint64_t ocv_slim_place(const struct ocv_slim_elf *elf, uint64_t address, uint64
 /** Where an offset of the old file is in the new one; UINT64_MAX for what was taken out. */
 uint64_t ocv_slim_moved(const struct ocv_slim_elf *elf, uint64_t offset);
 
-/** Call `visit` for each word that the loader makes a pointer of: RELATIVE relocations (`addend`:
- *  where the file has their value) and packed ones (NULL), with the address of the word and what it
- *  will point at. False: a table is malformed, or `visit` returned false. */
-bool ocv_slim_each_pointer(const struct ocv_slim_elf *elf,
-                           bool (*visit)(void *data, uint64_t place, uint64_t value,
-                                         const unsigned char *addend),
-                           void *data);
+/** How many wrappers there are. */
+size_t ocv_slim_count_wrappers(const struct ocv_slim_elf *elf);
+
+/** A table of relocations, as the dynamic section names it and the loader walks it. */
+struct ocv_slim_table {
+    uint64_t offset, size;
+    bool packed; /**< DT_RELR */
+    bool known;  /**< it lies in the file */
+};
+/** The i-th; false past the last. */
+bool ocv_slim_table(const struct ocv_slim_elf *elf, size_t i, struct ocv_slim_table *out);
+/** The place of a dynamic symbol; UINT64_MAX if it is not in the file. */
+uint64_t ocv_slim_symbol(const struct ocv_slim_elf *elf, uint32_t number);
+
+/** A word that the loader makes a pointer of: its address, what it will point at, and where the
+ * file has that value (of packed relocations NULL: in the word). */
+typedef bool (*ocv_slim_visit)(void *data, uint64_t place, uint64_t value,
+                               const unsigned char *addend);
+/** Each of these. False: a table is malformed, or `visit` returned false. */
+bool ocv_slim_each_pointer(const struct ocv_slim_elf *elf, ocv_slim_visit visit, void *data);
 
 /** Write the planned file into `out`, which has its size and is zero. */
 void ocv_slim_write(const struct ocv_slim_elf *elf, const struct ocv_slim_target *target,

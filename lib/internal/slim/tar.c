@@ -103,13 +103,14 @@ static char *normal_path(const char *text, size_t len)
     char *out = malloc(len + 1);
     size_t at = 0;
     for (size_t i = 0; out && i < len && text[i];) {
+        const char *part = text + i;
         size_t n = 0;
-        while (i + n < len && text[i + n] && text[i + n] != '/')
+        while (i + n < len && part[n] && part[n] != '/')
             n++;
-        if (n && !(n == 1 && text[i] == '.')) {
+        if (n && !(n == 1 && part[0] == '.')) {
             if (at)
                 out[at++] = '/';
-            memcpy(out + at, text + i, n);
+            memcpy(out + at, part, n);
             at += n;
         }
         i += n;
@@ -170,7 +171,7 @@ static int take_pax(struct ocv_slim_member *m, const char *records, size_t len,
             snprintf(text, sizeof(text), "%.*s", (int)(value_len < 20 ? value_len : 20), value);
             errno = 0;
             long long size = strtoll(text, &end, 10);
-            if (errno || *end || size < 0 || value_len > 19)
+            if (errno || *end || size < 0 || size > INT64_MAX / 2 || value_len > 19)
                 return ocv_error_set(err, OCV_ERR_DATA, "a file in a layer has no size");
             m->size = size;
             m->pax_size = true;
@@ -187,10 +188,12 @@ static int take_extension(const struct ocv_slim_layer *layer, struct ocv_slim_me
 {
     size_t before = m->extensions.len, len = (size_t)ocv_slim_blocks(size);
     unsigned char type = m->header[OCV_SLIM_AT_TYPE];
+    if (type == 'x' && m->has_pax)
+        return ocv_error_set(err, OCV_ERR_DATA, "a file in a layer has two pax headers");
     if (size > (int64_t)EXTENSIONS_MAX || len + BLOCK > EXTENSIONS_MAX - before)
         return ocv_error_set(err, OCV_ERR_DATA, "a file in a layer has headers of more than 1 MiB");
     OCV_TRY(ocv_buffer_append(&m->extensions, m->header, BLOCK, err));
-    ocv_auto_free char *content = malloc(len + 1);
+    ocv_auto_free char *content = calloc(1, len + 1);
     if (!content)
         return ocv_error_nomem(err);
     OCV_TRY(ocv_slim_read(layer, content, len, NULL, err));

@@ -28,6 +28,11 @@ static int compare_sms(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+void ocv_slim_target_sort(struct ocv_slim_target *target)
+{
+    qsort(target->sm, target->n, sizeof(target->sm[0]), compare_sms);
+}
+
 int ocv_slim_target_parse(const char *text, size_t len, struct ocv_slim_target *out,
                           struct ocv_error *err)
 {
@@ -54,7 +59,7 @@ int ocv_slim_target_parse(const char *text, size_t len, struct ocv_slim_target *
             out->sm[out->n++] = sm;
         part += n + 1;
     }
-    qsort(out->sm, out->n, sizeof(out->sm[0]), compare_sms);
+    ocv_slim_target_sort(out);
     return OCV_OK;
 }
 

@@ -100,7 +100,9 @@ TABLE
     [ "$(entry "oci:$BATS_TEST_TMPDIR/other-images:one" sm80)" = "$first" ]
     # of what it made itself there is nothing to do
     run -0 "$VARIANTCTL" slim "oci:$L:one" --for sm_80 --to "oci:$L:two"
-    [ "$output" = "oci:$L:one has slim variants already: there is nothing to do" ]
+    [ "$output" = "oci:$L:one has these variants already: there is nothing to do" ]
+    run -2 "$VARIANTCTL" slim "oci:$L:one" --for sm_86 --to "oci:$L:two"
+    [[ $output == *"oci:$L:one has variants itself"* ]]
     run -1 "$VARIANTCTL" index show "oci:$L:two"
     # and no layer is left behind
     [ -z "$(find "$XDG_CACHE_HOME" -name 'stage-*')" ]
@@ -196,7 +198,10 @@ TABLE
 
 @test "slim: a library that is not understood stays, and the table says why" {
     make app gzip gpu_library_stray
-    run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:app" --for sm_80 --to "oci:$L:slim"
+    run -4 --separate-stderr "$VARIANTCTL" slim "oci:$L:app" --for sm_80 --to "oci:$L:slim"
+    [[ $stderr == *"oci:$L:app: nothing could be cut, and nothing was written"* ]]
+    run -1 "$VARIANTCTL" index show "oci:$L:slim"
+    run -4 --separate-stderr "$VARIANTCTL" slim "oci:$L:app" --for sm_80 --to "oci:$L:slim"
     [[ $output == *"$LIBRARY  (left alone: something leads to its device code that is no wrapper of a fat binary)"* ]]
 }
 
@@ -217,6 +222,8 @@ TABLE
         run -2 "$VARIANTCTL" slim "oci:$L:app" "${arguments[@]}"
         [[ $output == *"${try#*|}"* ]]
     done
+    run -4 "$VARIANTCTL" slim "oci:$L:app" --for sm_100,sm_103 --to "oci:$L:slim"
+    [[ $output == *"of oci:$L:app, GPUs of sm_100 and of sm_103 run the same code: name one of them"* ]]
     run -4 "$VARIANTCTL" slim "oci:$L:app" --for sm_35 --to "oci:$L:slim"
     [[ $output == *"oci:$L:app has no machine code for sm_35"$'\n'"hint: 'variantctl derive oci:$L:app' says what it has"* ]]
     run -1 "$VARIANTCTL" index show "oci:$L:slim"

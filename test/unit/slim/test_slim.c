@@ -100,7 +100,11 @@ static const struct choice {
     {"c70 c80 c86 c90 p90", "sm_89", "c86"},
     {"c70 c80 c86 c90 p90", "sm_90", "c90"},
     {"c86", "sm_80+sm_86", "c86"},
-    {"c80 c86 c89 p89", "sm_87", "c86"},
+    /* Tegra's code runs there alone, and nothing else does */
+    {"c80 c86 c87 p80", "sm_87", "c87"},
+    {"c80 c86 c87 p80", "sm_89", "c86"},
+    {"c80 p80", "sm_87", "p80"},
+    {"c100f c90 p90", "sm_101", "p90"},
     /* two of one number are both kept */
     {"c80 c80 c70", "sm_80", "c80 c80"},
     {"c90 c90a c80", "sm_90", "c90 c90a"},
@@ -134,7 +138,8 @@ static size_t make_region(const char *text, unsigned char *out)
     size_t at = 16;
     char copy[256], *rest = copy;
     snprintf(copy, sizeof(copy), "%s", text);
-    memcpy(out, "\x50\xed\x55\xba\1\0\x10\0", 8);
+    static const unsigned char head[8] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0};
+    memcpy(out, head, sizeof(head));
     for (char *word; (word = strsep(&rest, " "));) {
         if (!*word)
             continue;
