@@ -22,6 +22,7 @@ import tempfile
 
 TARGETS = (80, 90, 120)
 DEVICE = (".nv_fatbin", "__nv_relfatbin")
+TEGRA = (32, 53, 62, 72, 87, 101, 110)
 PTX, CODE, IR = 1, 2, 8
 
 
@@ -83,7 +84,7 @@ def wanted(entries, target):
         return max(numbers, default=None)
 
     def same_major(arch, letter):
-        return arch == target if letter == "a" else arch <= target and arch // 10 == target // 10
+        return arch == target if letter == "a" or arch in TEGRA else arch <= target and arch // 10 == target // 10
 
     def compiles(arch, letter):
         return same_major(arch, letter) if letter else arch <= target

@@ -234,3 +234,19 @@ TABLE
     run -4 "$VARIANTCTL" slim "oci:$L:app" --for sm_80 --to "oci:$L:slim"
     run -1 "$VARIANTCTL" index show "oci:$L:slim"
 }
+
+@test "slim: a layer that cannot be read is an error, not a layer without files" {
+    for bytes in '0\n\x28\xb5\x2f\xfd\xff\xff\xff\xff' '0\n\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03garbagegarbage' '0\nno archive of any kind'; do
+        printf '%b' "$bytes" >"$BATS_TEST_TMPDIR/layer"
+        run -4 "$OCV_BUILD/libexec/content-scan" --slim sm_80 "$BATS_TEST_TMPDIR" <"$BATS_TEST_TMPDIR/layer"
+    done
+}
+
+@test "slim: a GPU gets no variant in which PTX that it could run is missing" {
+    # of parts without machine code for 8.x the PTX of each GPU stays that may take the variant
+    make app
+    run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:app" --for sm_103 --to "oci:$L:slim"
+    slim_py cat "$L" "$(entry "oci:$L:slim" sm103)" "$LIBRARY" >"$BATS_TEST_TMPDIR/lib.so"
+    run -0 "$VARIANTCTL" derive --json "$BATS_TEST_TMPDIR/lib.so"
+    [ "$(jq -r '[.images[0].targets[] | select(.fact == "cuda-ptx").target] | join(" ")' <<<"$output")" = "sm_52 sm_75 sm_90" ]
+}

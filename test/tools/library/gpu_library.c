@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A shared library with device code as nvcc links it: fat binaries in .nv_fatbin and, as of
  * relocatable device code, in __nv_relfatbin, each behind a wrapper in .nvFatBinSegment. The code
- * itself is bytes that tell which it is. With an argument of the build, GPU_STRAY, something else
- * leads there, too.
+ * itself is bytes that tell which it is. With an argument of the build
+ * something else leads there, too: GPU_STRAY, a pointer; GPU_UNWRAPPED, an instruction, and one has
+ * no wrapper.
  *
  * Linked as a shared library; tests cut it and load what is left. */
 #include <stddef.h>
@@ -52,10 +53,20 @@ struct wrapper {
 /* Not const: the section is written by the loader. */
 SHOWN __attribute__((section(".nvFatBinSegment"))) struct wrapper gpu_wrappers[] = {
     {0x466243b1, 1, gpu_first, NULL},
+#ifndef GPU_UNWRAPPED
     {0x466243b1, 1, gpu_second, NULL},
+#endif
     {0x466243b1, 1, gpu_third, NULL},
     {0x466243b1, 2, gpu_fourth, &gpu_wrappers},
     {0x466243b1, 1, gpu_fifth, NULL}};
+
+#ifdef GPU_UNWRAPPED
+SHOWN int gpu_code(void);
+int gpu_code(void)
+{
+    return gpu_second[0];
+}
+#endif
 
 #ifdef GPU_STRAY
 SHOWN const char *gpu_stray = gpu_second;

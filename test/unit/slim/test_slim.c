@@ -310,6 +310,14 @@ START_TEST(test_another_pointer_leaves_a_library_alone)
 }
 END_TEST
 
+START_TEST(test_code_that_finds_a_fat_binary_by_itself_leaves_a_library_alone)
+{
+    struct ocv_buffer in = library("gpu_library_unwrapped");
+    check_left(&in, "its code may lead to a fat binary without a wrapper");
+    ocv_buffer_free(&in);
+}
+END_TEST
+
 /* Where something of a library is changed, and why it is left alone then. */
 static const struct {
     const char *find; /* these four bytes */
@@ -400,6 +408,7 @@ TEST_FILE
     tcase_add_loop_test(tcase, test_a_library_has_the_code_of_its_target_alone, 0, N(libraries));
     tcase_add_test(tcase, test_a_cut_library_loads);
     tcase_add_test(tcase, test_another_pointer_leaves_a_library_alone);
+    tcase_add_test(tcase, test_code_that_finds_a_fat_binary_by_itself_leaves_a_library_alone);
     tcase_add_loop_test(tcase, test_what_is_not_understood_is_left_alone, 0, N(changes));
     tcase_add_test(tcase, test_a_library_that_is_cut_off);
     tcase_add_test(tcase, test_a_file_of_another_kind);
