@@ -43,6 +43,7 @@ ALLOWED = {
     "lib/internal/lint": "lib/base lib/core lib/internal/tags lib/internal/edit lib/internal/content",
     "lib/internal/grpc": "lib/base",
     "lib/internal/content": "lib/base lib/core",
+    "lib/internal/slim": "lib/base lib/core lib/internal/content",
     "lib/registry": "lib/base lib/core lib/layout",
     "lib/probe": "lib/base lib/core",
 }
