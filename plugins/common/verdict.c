@@ -97,13 +97,14 @@ static bool repository_of(const char *reference, char *out, size_t size)
 static const char *find_glob(const struct verdict_policy *policy, const char *reference,
                              const char *repository, bool anchored)
 {
-    for (size_t i = 0; i < ocv_config_allow_count(policy->config); i++) {
-        const char *glob = ocv_config_allow(policy->config, i);
-        size_t host = strcspn(glob, "/*?[\\");
-        bool named = host > 0 && glob[host] == '/';
+    const char *const *globs;
+    size_t n = ocv_config_list(policy->config, "allow", &globs);
+    for (size_t i = 0; i < n; i++) {
+        size_t host = strcspn(globs[i], "/*?[\\");
+        bool named = host > 0 && globs[i][host] == '/';
         if (named == anchored &&
-            (fnmatch(glob, reference, 0) == 0 || fnmatch(glob, repository, 0) == 0))
-            return glob;
+            (fnmatch(globs[i], reference, 0) == 0 || fnmatch(globs[i], repository, 0) == 0))
+            return globs[i];
     }
     return NULL;
 }

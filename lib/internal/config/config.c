@@ -257,14 +257,3 @@ struct ocv_preferences ocv_config_preferences_for(const struct ocv_config *confi
     own.tag = reference ? reference->tag : NULL;
     return own;
 }
-
-size_t ocv_config_allow_count(const struct ocv_config *config)
-{
-    return ocv_config_list(config, "allow", NULL);
-}
-
-const char *ocv_config_allow(const struct ocv_config *config, size_t i)
-{
-    const struct ocv_strings *globs = ocv_config_strings(config, "allow");
-    return i < globs->count && globs->list ? globs->list[i] : NULL;
-}

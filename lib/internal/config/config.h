@@ -67,9 +67,6 @@ bool ocv_config_any_repository(const struct ocv_config *config, const char *key,
  * NULL. */
 size_t ocv_config_list(const struct ocv_config *config, const char *key,
                        const char *const **members);
-/** The globs of `allow`, and how many there are. */
-size_t ocv_config_allow_count(const struct ocv_config *config);
-const char *ocv_config_allow(const struct ocv_config *config, size_t i);
 /** The `registries`, in the order in which they were read, and how many there are; valid until the
  *  configuration is changed. Tag rules for the repositories of `mirror_of` know the registry's own
  *  (ocv_tag_rules_mirror). `config` may be NULL. */

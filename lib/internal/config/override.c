@@ -52,10 +52,15 @@ static int append_version(void *values, const char *version)
     return json_array_append_new(values, json_string(version));
 }
 
-/* Of a lower bound the newest version that is given stands for all that a machine of that version
- * reports. */
-static bool append_values(json_t *values, const struct ocv_override *o)
+static bool apply_override(json_t *root, const struct ocv_override *o)
 {
+    json_t *ns = ensure_member(root, "namespaces", "namespace", o->ns);
+    json_t *feature = ns ? ensure_member(ns, "features", "name", o->feature) : NULL;
+    ocv_auto_json *values = json_array();
+    if (!feature)
+        return false;
+    /* Of a lower bound the newest version that is given stands for all that a machine of that
+     * version reports. */
     unsigned long newest = 0;
     bool bound = ocv_text_ends(o->feature, "_lower_bound"), ok = true;
     for (size_t i = 0; i < o->values.count; i++) {
@@ -67,16 +72,9 @@ static bool append_values(json_t *values, const struct ocv_override *o)
     }
     unsigned major = (unsigned)(newest / (VERSION_PART_MAX + 1)),
              minor = (unsigned)(newest % (VERSION_PART_MAX + 1));
-    return ok && (!newest ||
-                  ocv_versions_below(o->ns, o->feature, major, minor, append_version, values) == 0);
-}
-
-static bool apply_override(json_t *root, const struct ocv_override *o)
-{
-    json_t *ns = ensure_member(root, "namespaces", "namespace", o->ns);
-    json_t *feature = ns ? ensure_member(ns, "features", "name", o->feature) : NULL;
-    ocv_auto_json *values = json_array();
-    if (!feature || !append_values(values, o) || json_object_set(feature, "values", values) != 0)
+    ok = ok && (!newest ||
+                ocv_versions_below(o->ns, o->feature, major, minor, append_version, values) == 0);
+    if (!ok || json_object_set(feature, "values", values) != 0)
         return false;
     /* Devices of which none counts only explain why the probe listed nothing. They are dropped,
      * since their empty lists would cancel the administrator's; the others lose their own. */
