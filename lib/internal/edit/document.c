@@ -106,9 +106,19 @@ static int read_entries(struct ocv_edit *edit, const char *text, size_t len, str
     return edit->lead && edit->trail ? OCV_OK : ocv_error_nomem(err);
 }
 
-/* Cut the object at `text` into its members. */
-static int read_members(struct ocv_edit *edit, const char *text, size_t len, struct ocv_error *err)
+static int read_document(struct ocv_edit *edit, const char *text, size_t len, struct ocv_error *err)
 {
+    ocv_auto_json *root = NULL;
+    OCV_TRY(ocv_json_load("index", text, len, OCV_MANIFEST_MAX, &root, err));
+    const char *type = ocv_json_text(root, "mediaType");
+    edit->typed = json_object_get(root, "mediaType") != NULL;
+    edit->docker = type && !strcmp(type, OCV_MEDIA_TYPE_DOCKER_LIST);
+    json_t *found = json_object_get(root, "annotations");
+    edit->annotations = json_is_object(found) ? json_incref(found) : json_object();
+    if (!edit->annotations)
+        return ocv_error_nomem(err);
+
+    /* cut the object into its members */
     const char *p = text, *end = text + len, *start = text;
     p += scan_blanks(p, end) + 1;
     for (;;) {
@@ -142,21 +152,8 @@ static int read_members(struct ocv_edit *edit, const char *text, size_t len, str
         start = p;
     }
     edit->tail = strndup(start, (size_t)(end - start));
-    return edit->tail ? OCV_OK : ocv_error_nomem(err);
-}
-
-static int read_document(struct ocv_edit *edit, const char *text, size_t len, struct ocv_error *err)
-{
-    ocv_auto_json *root = NULL;
-    OCV_TRY(ocv_json_load("index", text, len, OCV_MANIFEST_MAX, &root, err));
-    const char *type = ocv_json_text(root, "mediaType");
-    edit->typed = json_object_get(root, "mediaType") != NULL;
-    edit->docker = type && !strcmp(type, OCV_MEDIA_TYPE_DOCKER_LIST);
-    json_t *found = json_object_get(root, "annotations");
-    edit->annotations = json_is_object(found) ? json_incref(found) : json_object();
-    if (!edit->annotations)
+    if (!edit->tail)
         return ocv_error_nomem(err);
-    OCV_TRY(read_members(edit, text, len, err));
     if (!edit->lead) /* a key written with escapes */
         return ocv_error_set(err, OCV_ERR_UNSUPPORTED, "index: 'manifests' cannot be edited");
     return OCV_OK;

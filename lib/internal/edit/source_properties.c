@@ -74,29 +74,19 @@ static bool has_property(const char *list, const char *property)
     return found;
 }
 
-/* The value of a feature that makes the property, or NULL. */
-static const struct ocv_yaml *find_value(const char *ns, const struct ocv_yaml *feature,
-                                         const char *property)
-{
-    bool list = feature->type == OCV_YAML_LIST;
-    for (const struct ocv_yaml *v = list ? feature->first : feature; v; v = list ? v->next : NULL) {
-        char text[1024];
-        snprintf(text, sizeof(text), "%s :: %s :: %s", ns, feature->key, v->text);
-        if (has_property(text, property))
-            return v;
-    }
-    return NULL;
-}
-
 size_t ocv_edit_source_property_line(const struct ocv_yaml *node, const char *property)
 {
     for (const struct ocv_yaml *m = node ? node->first : NULL; m; m = m->next) {
         if (node->type == OCV_YAML_LIST && has_property(m->text, property))
             return m->line;
         for (const struct ocv_yaml *f = m->first; f; f = f->next) {
-            const struct ocv_yaml *found = find_value(m->key, f, property);
-            if (found)
-                return found->line;
+            bool list = f->type == OCV_YAML_LIST;
+            for (const struct ocv_yaml *v = list ? f->first : f; v; v = list ? v->next : NULL) {
+                char text[1024];
+                snprintf(text, sizeof(text), "%s :: %s :: %s", m->key, f->key, v->text);
+                if (has_property(text, property))
+                    return v->line;
+            }
         }
     }
     return node && node->type == OCV_YAML_SCALAR && has_property(node->text, property) ? node->line
