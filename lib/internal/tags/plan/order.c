@@ -3,6 +3,7 @@
  * oldest asks least of a driver, so an index made of tags has a namespace of its own for it, the
  * last of all. */
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 #include "lib/internal/tags/plan/plan.h"
 #include "ocivariant/vocabulary.h"
 
@@ -99,7 +100,7 @@ int ocv_tag_order_namespaces(const struct ocv_tag_order *order, struct ocv_buffe
             if (!is_named(names, used, ns))
                 names[used++] = ns;
         }
-    qsort(names, used, sizeof(*names), ocv_tag_by_bytes);
+    qsort(names, used, sizeof(*names), ocv_text_order);
     for (unsigned turn = 0; turn < OCV_VOCABULARY_TURNS; turn++)
         for (size_t i = 0; i < used; i++)
             if (ocv_vocabulary_turn(names[i]) == turn)

@@ -6,6 +6,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,11 +58,6 @@ int ocv_tag_may_join(const struct ocv_tag_rules *rules, const struct ocv_referen
     return status;
 }
 
-int ocv_tag_by_bytes(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 int ocv_tag_plan_new(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
                      const char *wanted, const char *const *tags, size_t n,
                      struct ocv_tag_plan **out, struct ocv_error *err)
@@ -79,7 +75,7 @@ int ocv_tag_plan_new(const struct ocv_tag_rules *rules, const struct ocv_referen
         return ocv_error_nomem(err);
     if (n) {
         memcpy(sorted, tags, n * sizeof(*sorted));
-        qsort(sorted, n, sizeof(*sorted), ocv_tag_by_bytes);
+        qsort(sorted, n, sizeof(*sorted), ocv_text_order);
     }
     for (size_t i = 0; i < n; i++) {
         if (i > 0 && strcmp(sorted[i], sorted[i - 1]) == 0)

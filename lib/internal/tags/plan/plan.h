@@ -56,8 +56,6 @@ int ocv_tag_set_add(struct ocv_tag_plan *plan, const char *name, const char *for
  *  is nothing to choose. */
 int ocv_tag_sets_settle(struct ocv_tag_plan *plan, struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_tag_set_clear(struct ocv_tag_set *set);
-/** For qsort, of a list of texts. */
-int ocv_tag_by_bytes(const void *a, const void *b);
 
 #define OCV_TAG_ORDER_NAMESPACE "priority" /**< the set's own */
 

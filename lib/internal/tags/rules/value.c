@@ -23,24 +23,6 @@ int ocv_tag_read_texts(const struct ocv_tag_reader *r, const struct ocv_yaml *ma
     return OCV_OK;
 }
 
-/* The template with one blank on each side of "::"; it has two of them. */
-static const char *canonical_property(const struct ocv_tag_reader *r, const char *text)
-{
-    const char *part[3];
-    int len[3];
-    for (size_t i = 0; i < 3; i++) {
-        const char *end = strstr(text, "::");
-        part[i] = text + strspn(text, " \t");
-        end = i < 2 && end ? end : text + strlen(text);
-        text = *end ? end + 2 : end;
-        while (end > part[i] && strchr(" \t", end[-1]))
-            end--;
-        len[i] = (int)(end - part[i]);
-    }
-    return ocv_arena_printf(&r->family->arena, "%.*s :: %.*s :: %.*s", len[0], part[0], len[1],
-                            part[1], len[2], part[2]);
-}
-
 int ocv_tag_read_properties(const struct ocv_tag_reader *r, const struct ocv_yaml *map,
                             const char *key, const struct ocv_tag_pair **out, size_t *n)
 {
@@ -52,9 +34,24 @@ int ocv_tag_read_properties(const struct ocv_tag_reader *r, const struct ocv_yam
     struct ocv_tag_pair *pairs = ocv_arena_alloc(&r->family->arena, node->n + 1, sizeof(*pairs));
     if (!pairs)
         return ocv_error_nomem(r->file.err);
-    for (const struct ocv_yaml *m = node->first; m; m = m->next)
-        if (!(pairs[(*n)++].text = canonical_property(r, m->text)))
+    /* each template with one blank on each side of "::"; it has two of them */
+    for (const struct ocv_yaml *m = node->first; m; m = m->next) {
+        const char *text = m->text, *part[3];
+        int len[3];
+        for (size_t i = 0; i < 3; i++) {
+            const char *end = strstr(text, "::");
+            part[i] = text + strspn(text, " \t");
+            end = i < 2 && end ? end : text + strlen(text);
+            text = *end ? end + 2 : end;
+            while (end > part[i] && strchr(" \t", end[-1]))
+                end--;
+            len[i] = (int)(end - part[i]);
+        }
+        text = ocv_arena_printf(&r->family->arena, "%.*s :: %.*s :: %.*s", len[0], part[0], len[1],
+                                part[1], len[2], part[2]);
+        if (!(pairs[(*n)++].text = text))
             return ocv_error_nomem(r->file.err);
+    }
     *out = pairs;
     return OCV_OK;
 }
