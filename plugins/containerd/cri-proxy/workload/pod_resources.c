@@ -28,23 +28,6 @@ struct device_reader {
     bool failed;
 };
 
-typedef void (*visit_field)(struct device_reader *r, const uint8_t *bytes,
-                            const struct grpc_field *field);
-
-static void each_field(struct device_reader *r, const uint8_t *bytes,
-                       const struct grpc_field *outer, visit_field visit)
-{
-    struct grpc_field field;
-    size_t pos = 0;
-    int more;
-    const uint8_t *at = bytes + outer->at;
-    while (!r->failed && (more = grpc_field_next(at, outer->len, &pos, &field)) != 0) {
-        r->failed = more < 0;
-        if (more == 1 && field.type == GRPC_BYTES)
-            visit(r, at, &field);
-    }
-}
-
 /* Text that is too long is none of ours. */
 static void take_text(struct device_reader *r, const uint8_t *bytes, const struct grpc_field *field,
                       char *out, size_t size)
@@ -75,82 +58,79 @@ static void set_owner(struct device_reader *r, size_t from)
         memcpy(r->out->list[i].owner, r->owner, sizeof(r->owner));
 }
 
-static void visit_plugin(struct device_reader *r, const uint8_t *bytes,
-                         const struct grpc_field *field)
-{
-    if (field->number == 1)
-        take_text(r, bytes, field, r->owner, sizeof(r->owner));
-    r->group = r->out->n;
-    if (field->number == 2)
-        add_devices(r, bytes, field);
-}
+enum message { RESPONSE, POD, CONTAINER, DEVICES, DYNAMIC, CLAIM, CDI };
 
-static void visit_cdi(struct device_reader *r, const uint8_t *bytes, const struct grpc_field *field)
+static void read_message(struct device_reader *r, enum message which, const uint8_t *bytes,
+                         size_t len)
 {
-    if (field->number == 1)
-        add_devices(r, bytes, field);
-}
-
-static void visit_claim(struct device_reader *r, const uint8_t *bytes,
-                        const struct grpc_field *field)
-{
-    if (field->number == 1)
-        each_field(r, bytes, field, visit_cdi);
-    else if (field->number == 2)
-        take_text(r, bytes, field, r->owner, sizeof(r->owner));
-    else if (field->number == 4)
-        add_devices(r, bytes, field);
-}
-
-static void visit_dynamic(struct device_reader *r, const uint8_t *bytes,
-                          const struct grpc_field *field)
-{
-    size_t from = r->out->n;
-    if (field->number != 4)
-        return;
-    r->group = from;
-    r->owner[0] = '\0';
-    each_field(r, bytes, field, visit_claim);
-    set_owner(r, from);
-}
-
-static void visit_container(struct device_reader *r, const uint8_t *bytes,
-                            const struct grpc_field *field)
-{
-    size_t from = r->out->n;
-    if (field->number == 2) {
-        r->owner[0] = '\0';
-        each_field(r, bytes, field, visit_plugin);
-        set_owner(r, from);
-    } else if (field->number == 5) {
-        each_field(r, bytes, field, visit_dynamic);
+    struct grpc_field field;
+    size_t pos = 0;
+    int more;
+    while (!r->failed && (more = grpc_field_next(bytes, len, &pos, &field)) != 0) {
+        r->failed = more < 0;
+        if (more < 0 || field.type != GRPC_BYTES)
+            continue;
+        const uint8_t *inner = bytes + field.at;
+        size_t from = r->out->n;
+        switch (which) {
+        case RESPONSE:
+            if (field.number == 1)
+                read_message(r, POD, inner, field.len);
+            break;
+        case POD:
+            if (field.number == 1)
+                take_text(r, bytes, &field, r->name, sizeof(r->name));
+            else if (field.number == 2)
+                take_text(r, bytes, &field, r->name_space, sizeof(r->name_space));
+            else if (field.number == 3)
+                read_message(r, CONTAINER, inner, field.len);
+            break;
+        case CONTAINER:
+            if (field.number == 2) {
+                r->owner[0] = '\0';
+                read_message(r, DEVICES, inner, field.len);
+                set_owner(r, from);
+            } else if (field.number == 5) {
+                read_message(r, DYNAMIC, inner, field.len);
+            }
+            break;
+        case DEVICES:
+            r->group = from;
+            if (field.number == 1)
+                take_text(r, bytes, &field, r->owner, sizeof(r->owner));
+            else if (field.number == 2)
+                add_devices(r, bytes, &field);
+            break;
+        case DYNAMIC:
+            if (field.number == 4) {
+                r->group = from;
+                r->owner[0] = '\0';
+                read_message(r, CLAIM, inner, field.len);
+                set_owner(r, from);
+            }
+            break;
+        case CLAIM:
+            if (field.number == 1)
+                read_message(r, CDI, inner, field.len);
+            else if (field.number == 2)
+                take_text(r, bytes, &field, r->owner, sizeof(r->owner));
+            else if (field.number == 4)
+                add_devices(r, bytes, &field);
+            break;
+        case CDI:
+            if (field.number == 1)
+                add_devices(r, bytes, &field);
+            break;
+        }
     }
-}
-
-static void visit_pod(struct device_reader *r, const uint8_t *bytes, const struct grpc_field *field)
-{
-    if (field->number == 1)
-        take_text(r, bytes, field, r->name, sizeof(r->name));
-    else if (field->number == 2)
-        take_text(r, bytes, field, r->name_space, sizeof(r->name_space));
-    else if (field->number == 3)
-        each_field(r, bytes, field, visit_container);
-}
-
-static void visit_response(struct device_reader *r, const uint8_t *bytes,
-                           const struct grpc_field *field)
-{
-    if (field->number == 1)
-        each_field(r, bytes, field, visit_pod);
 }
 
 int pod_resources_parse(const uint8_t *message, size_t len, const struct pod *pod,
                         struct ocv_given_devices *out, struct ocv_error *err)
 {
     struct device_reader r = {.out = out};
-    const struct grpc_field all = {.at = 0, .len = len};
     out->n = 0;
-    each_field(&r, message, &all, visit_response);
+    read_message(&r, RESPONSE, message, len);
     if (r.failed)
         return ocv_error_set(err, OCV_ERR_DATA, "kubelet's answer is malformed");
     if (strcmp(r.name, pod->name) != 0 || strcmp(r.name_space, pod->name_space) != 0)

@@ -25,7 +25,7 @@ struct workload_pull {
     bool secret;
 };
 
-/* The entry, and the user that it and all other possible entries run as. */
+/* The entry, and the user that it and all other possible entries run as; kept for the pod. */
 static int choose_for_pod(struct workload_pull *p, struct wire_auth *auth, struct ocv_error *err)
 {
     struct work *work = p->work;
@@ -33,7 +33,8 @@ static int choose_for_pod(struct workload_pull *p, struct wire_auth *auth, struc
     const struct ocv_reference *reference = call->reference;
     const struct ocv_entry *all[USERS_ENTRIES_MAX];
     enum ocv_document_kind kind = OCV_DOCUMENT_INDEX;
-    char digest[OCV_DIGEST_MAX];
+    char digest[OCV_DIGEST_MAX], dir[4096];
+    struct ocv_error local = {0};
     size_t n = 0;
     OCV_TRY(pinned_credentials(auth, reference->host, err));
     p->secret = auth->username || auth->identity_token || auth->registry_token;
@@ -63,15 +64,7 @@ static int choose_for_pod(struct workload_pull *p, struct wire_auth *auth, struc
     snprintf(p->value.child, sizeof(p->value.child), "%s",
              variants ? p->entry->digest : p->found.digest);
     snprintf(p->value.index, sizeof(p->value.index), "%s", p->found.digest);
-    return OCV_OK;
-}
 
-static int keep_choice(struct workload_pull *p, struct ocv_error *err)
-{
-    char dir[4096];
-    struct ocv_error local = {0};
-    const struct work *work = p->work;
-    const struct workload_call *call = work->call;
     const struct state_key key = work_key(work);
     const struct state_pod pod = work_pod(work);
     OCV_TRY(
@@ -79,13 +72,12 @@ static int keep_choice(struct workload_pull *p, struct ocv_error *err)
     if (*work->pod.uid)
         OCV_TRY(state_put_pod(work->workload->state, call->text, &pod, &p->value, err));
     /* For hooks that see only the child. */
-    const struct ocv_record where = {.repository = call->reference->name,
+    const struct ocv_record where = {.repository = reference->name,
                                      .index = p->value.index,
                                      .reference = call->text,
                                      .secret = p->secret};
-    if (ocv_index_has_variants(p->index) &&
-        ocv_record_chosen(decide_records(call->decide, dir, sizeof(dir)), p->index, p->entry,
-                          &where, &local) < 0)
+    if (variants && ocv_record_chosen(decide_records(call->decide, dir, sizeof(dir)), p->index,
+                                      p->entry, &where, &local) < 0)
         log_line("the choice is not recorded: %s", local.message);
     return OCV_OK;
 }
@@ -96,8 +88,6 @@ static void pull_anew(struct work *work, struct wire_auth *auth, struct workload
     struct workload_pull p = {.work = work};
     ocv_buffer_init(&p.body, OCV_MANIFEST_MAX);
     int status = choose_for_pod(&p, auth, &err);
-    if (status == OCV_OK)
-        status = keep_choice(&p, &err);
     if (status == OCV_OK) {
         log_line("%s -> %s (%s) for pod %s/%s, devices %s", work->call->text, p.value.child,
                  p.entry->label ? p.entry->label : "the default", work->pod.name_space,

@@ -14,22 +14,6 @@
 
 const char *const workload_wish_names[WORKLOAD_WISHES] = {"require", "disable", "label", "devices"};
 
-/* Called for each field of bytes from `at`; false if they are malformed. */
-typedef bool (*visit_field)(struct workload_request *out, const uint8_t *message,
-                            const struct grpc_field *field);
-
-static bool each_field(struct workload_request *out, const uint8_t *bytes, size_t len,
-                       visit_field visit)
-{
-    struct grpc_field field;
-    size_t pos = 0;
-    int more;
-    for (unsigned n = 0; (more = grpc_field_next(bytes, len, &pos, &field)) == 1; n++)
-        if (n == WIRE_FIELDS_MAX || (field.type == GRPC_BYTES && !visit(out, bytes, &field)))
-            return false;
-    return more == 0;
-}
-
 static struct request_text text_of(const uint8_t *bytes, const struct grpc_field *field)
 {
     return (struct request_text){(const char *)bytes + field->at, field->len};
@@ -42,18 +26,14 @@ static bool is_text(struct request_text text, const char *prefix, const char *na
            memcmp(text.at + n, name, m) == 0;
 }
 
-static bool visit_spec(struct workload_request *out, const uint8_t *bytes,
-                       const struct grpc_field *field)
+/* One pair of the map. False, here and below: malformed. */
+static bool read_annotation(struct workload_request *out, const uint8_t *bytes, size_t len)
 {
     struct request_text pair[2] = {{"", 0}, {"", 0}};
     struct grpc_field part;
     size_t pos = 0, own = sizeof(WORKLOAD_PREFIX) - 1, wish = 0;
     int more;
-    if (field->number != FIELD_ANNOTATIONS)
-        return true;
-    /* One pair of the map. */
-    bytes += field->at;
-    for (unsigned n = 0; (more = grpc_field_next(bytes, field->len, &pos, &part)) == 1; n++) {
+    for (unsigned n = 0; (more = grpc_field_next(bytes, len, &pos, &part)) == 1; n++) {
         if (n == WIRE_FIELDS_MAX)
             return false;
         if (part.type == GRPC_BYTES && (part.number == 1 || part.number == 2))
@@ -76,36 +56,42 @@ static bool visit_spec(struct workload_request *out, const uint8_t *bytes,
     return more == 0;
 }
 
-static bool visit_metadata(struct workload_request *out, const uint8_t *bytes,
-                           const struct grpc_field *field)
+enum message { REQUEST, IMAGE, SANDBOX, METADATA };
+
+static bool read_message(struct workload_request *out, enum message which, const uint8_t *bytes,
+                         size_t len)
 {
     struct request_text *const texts[] = {&out->pod_name, &out->uid, &out->name_space};
-    if (field->number <= sizeof(texts) / sizeof(*texts))
-        *texts[field->number - 1] = text_of(bytes, field);
-    return true;
-}
-
-static bool visit_sandbox(struct workload_request *out, const uint8_t *bytes,
-                          const struct grpc_field *field)
-{
-    return field->number != FIELD_METADATA ||
-           each_field(out, bytes + field->at, field->len, visit_metadata);
-}
-
-static bool visit_request(struct workload_request *out, const uint8_t *bytes,
-                          const struct grpc_field *field)
-{
-    if (field->number == FIELD_IMAGE)
-        return each_field(out, bytes + field->at, field->len, visit_spec);
-    if (field->number == FIELD_SANDBOX)
-        return each_field(out, bytes + field->at, field->len, visit_sandbox);
-    return true;
+    struct grpc_field field;
+    size_t pos = 0;
+    int more;
+    for (unsigned n = 0; (more = grpc_field_next(bytes, len, &pos, &field)) == 1; n++) {
+        if (n == WIRE_FIELDS_MAX)
+            return false;
+        if (field.type != GRPC_BYTES)
+            continue;
+        const uint8_t *inner = bytes + field.at;
+        bool sound = true;
+        if (which == REQUEST && field.number == FIELD_IMAGE)
+            sound = read_message(out, IMAGE, inner, field.len);
+        else if (which == REQUEST && field.number == FIELD_SANDBOX)
+            sound = read_message(out, SANDBOX, inner, field.len);
+        else if (which == IMAGE && field.number == FIELD_ANNOTATIONS)
+            sound = read_annotation(out, inner, field.len);
+        else if (which == SANDBOX && field.number == FIELD_METADATA)
+            sound = read_message(out, METADATA, inner, field.len);
+        else if (which == METADATA && field.number <= sizeof(texts) / sizeof(*texts))
+            *texts[field.number - 1] = text_of(bytes, &field);
+        if (!sound)
+            return false;
+    }
+    return more == 0;
 }
 
 bool workload_request_read(const uint8_t *message, size_t len, struct workload_request *out)
 {
     *out = (struct workload_request){0};
-    return each_field(out, message, len, visit_request);
+    return read_message(out, REQUEST, message, len);
 }
 
 bool request_copy(struct request_text text, char *out, size_t size)

@@ -2,6 +2,7 @@
 #include "plugins/containerd/cri-proxy/workload/workload.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 #include "lib/internal/config/config_internal.h"
 
 #include <stdio.h>
@@ -46,11 +47,6 @@ static int take_wish(struct workload_wishes *out, enum workload_wish wish, const
     return OCV_ERR_INVALID;
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* "NAME=first,second\n", sorted, without duplicates. */
 static int append_list(struct ocv_buffer *out, const char *name, const struct ocv_strings *list,
                        struct ocv_error *err)
@@ -61,7 +57,7 @@ static int append_list(struct ocv_buffer *out, const char *name, const struct oc
     if (!sorted)
         return ocv_error_nomem(err);
     memcpy(sorted, list->list, list->count * sizeof(*sorted));
-    qsort(sorted, list->count, sizeof(*sorted), compare_texts);
+    qsort(sorted, list->count, sizeof(*sorted), ocv_text_order);
     int status = OCV_OK;
     for (size_t i = 0; i < list->count && status == OCV_OK; i++)
         if (i == 0 || strcmp(sorted[i], sorted[i - 1]) != 0)
@@ -91,7 +87,7 @@ static int write_text(struct workload_wishes *w, struct ocv_error *err)
             const struct ocv_strings *ids = &c->devices[i].ids;
             OCV_TRY(ocv_buffer_printf(&text, err, "%s%s=", i ? ";" : "devices=", c->devices[i].ns));
             if (ids->count)
-                qsort(ids->list, ids->count, sizeof(*ids->list), compare_texts);
+                qsort(ids->list, ids->count, sizeof(*ids->list), ocv_text_order);
             for (size_t k = 0; k < ids->count; k++)
                 OCV_TRY(ocv_buffer_printf(&text, err, "%s%s", k ? "," : "", ids->list[k]));
         }
