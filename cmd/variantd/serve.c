@@ -118,32 +118,6 @@ static void check_itself(struct daemon *d)
         log_line(LOG_LEVEL_ERROR, "no answer from our own port: waiting for the watchdog");
 }
 
-static int drain_requests(struct daemon *d, const sigset_t *signals, const char *cause)
-{
-    const struct timespec step = {.tv_nsec = 50 * 1000 * 1000};
-    int64_t until = ocv_clock_ms() + DRAIN_MS;
-    size_t busy, n = server_connections(d->server, &busy);
-    log_line(LOG_LEVEL_INFO,
-             "%s: draining %zu %s (%zu with a request) for up to %d s; new clients are refused",
-             cause, n, n == 1 ? "connection" : "connections", busy, DRAIN_MS / 1000);
-    notify_send("STOPPING=1");
-    notify_store(server_drain(d->server),
-                 MIRROR_SOCKET); /* keeps the port from other programs until the next start */
-    while (!current_idle(server_current(d->server)) && ocv_clock_ms() < until) {
-        int signal = sigtimedwait(signals, NULL, &step);
-        if (signal == SIGTERM || signal == SIGINT)
-            break; /* a second signal */
-        server_tick(d->server);
-    }
-    (void)server_connections(d->server, &busy);
-    if (current_idle(server_current(d->server)))
-        log_line(LOG_LEVEL_INFO, "draining is done: every request has ended");
-    else
-        log_line(LOG_LEVEL_WARNING, "%zu %s cut off in a request", busy,
-                 busy == 1 ? "connection is" : "connections are");
-    return 0;
-}
-
 int daemon_serve(struct daemon *d, const sigset_t *signals)
 {
     d->watchdog_ms = notify_watchdog_ms();
@@ -165,12 +139,13 @@ int daemon_serve(struct daemon *d, const sigset_t *signals)
     notify_send("READY=1");
     announce_node(d);
     verify_images(d); /* drivers are often changed while the daemon is down */
+    int signal = 0;
     for (;;) {
         int64_t wait = d->watchdog_ms && d->watchdog_ms < TICK_MS ? d->watchdog_ms : TICK_MS;
         const struct timespec step = {.tv_sec = wait / 1000, .tv_nsec = wait % 1000 * 1000000};
-        int signal = sigtimedwait(signals, NULL, &step);
+        signal = sigtimedwait(signals, NULL, &step);
         if (signal == SIGTERM || signal == SIGINT)
-            return drain_requests(d, signals, signal == SIGTERM ? "SIGTERM" : "SIGINT");
+            break;
         if (signal == SIGHUP) {
             d->watchdog_due = 0; /* probing takes long if a library hangs */
             check_itself(d);
@@ -181,4 +156,28 @@ int daemon_serve(struct daemon *d, const sigset_t *signals)
         announce_node(d);
         check_itself(d);
     }
+
+    int64_t until = ocv_clock_ms() + DRAIN_MS;
+    size_t busy, n = server_connections(d->server, &busy);
+    log_line(LOG_LEVEL_INFO,
+             "%s: draining %zu %s (%zu with a request) for up to %d s; new clients are refused",
+             signal == SIGTERM ? "SIGTERM" : "SIGINT", n, n == 1 ? "connection" : "connections",
+             busy, DRAIN_MS / 1000);
+    notify_send("STOPPING=1");
+    notify_store(server_drain(d->server),
+                 MIRROR_SOCKET); /* keeps the port from other programs until the next start */
+    while (!current_idle(server_current(d->server)) && ocv_clock_ms() < until) {
+        const struct timespec step = {.tv_nsec = 50 * 1000 * 1000};
+        signal = sigtimedwait(signals, NULL, &step);
+        if (signal == SIGTERM || signal == SIGINT)
+            break; /* a second signal */
+        server_tick(d->server);
+    }
+    (void)server_connections(d->server, &busy);
+    if (current_idle(server_current(d->server)))
+        log_line(LOG_LEVEL_INFO, "draining is done: every request has ended");
+    else
+        log_line(LOG_LEVEL_WARNING, "%zu %s cut off in a request", busy,
+                 busy == 1 ? "connection is" : "connections are");
+    return 0;
 }

@@ -182,15 +182,26 @@ static void find_answer(const struct instance *instance, const struct fit_questi
         fit_in_index(instance, q, recorded, out);
 }
 
-/* Under `warn` nothing else reports it: runtimes discard the output of hooks that succeed.
- * Only for trusted clients: others could fill the log. */
-static void log_trouble(const struct fit_question *q, const struct fit_answer *answer, bool news)
+/* An image that a trusted client has on the node; others could fill the log. */
+static void report(const struct fit_question *q, const struct ocv_reference *reference,
+                   const struct fit_answer *answer)
 {
     char line[2048];
     const char *image = q->reference ? q->reference : q->digest ? q->digest : "an image";
     bool index = has_verdict(answer, "index"), lesser = has_verdict(answer, "lesser");
-    bool fit = answer->fit[0] && !lesser;
-    if (!q->trusted || (!index && !has_verdict(answer, "misfit") && !(lesser && news)))
+    bool fit = answer->fit[0] && !lesser, none = has_verdict(answer, "none"), news = false;
+    if (!q->trusted)
+        return;
+    if (reference && q->digest && !q->properties &&
+        (lesser || none || has_verdict(answer, "fits"))) {
+        bool on = answer->choose == OCV_CHOOSE_ON; /* else the node is meant to use the default */
+        news = local_images_report(reference, q->digest,
+                                   on && lesser ? HERE_LESSER
+                                   : on && none ? HERE_ORDINARY
+                                                : HERE_FITS);
+    }
+    /* Under `warn` nothing else reports it: runtimes discard the output of hooks that succeed. */
+    if (!index && !has_verdict(answer, "misfit") && !(lesser && news))
         return;
     snprintf(line, sizeof(line), "%.600s%s%s%s %s%s%s%s", image, answer->label[0] ? " (" : "",
              answer->label, answer->label[0] ? ")" : "",
@@ -221,22 +232,6 @@ static void apply_required(const struct instance *instance, const struct fit_que
     out->verdict = "misfit";
     snprintf(out->reason, sizeof(out->reason), "%s is required, but nothing here that uses it fits",
              unmet);
-}
-
-/* Record that the image is on the node, as reported by a trusted client. True if that is new. */
-static bool report_once(const struct fit_question *q, const struct ocv_reference *reference,
-                        const struct fit_answer *answer)
-{
-    bool lesser = has_verdict(answer, "lesser"), none = has_verdict(answer, "none");
-    if (!q->trusted || !reference || !q->digest || q->properties ||
-        (!lesser && !none && !has_verdict(answer, "fits")))
-        return false;
-    if (answer->choose != OCV_CHOOSE_ON)
-        lesser = none = false; /* the node is meant to use the default entry */
-    return local_images_report(reference, q->digest,
-                               lesser ? HERE_LESSER
-                               : none ? HERE_ORDINARY
-                                      : HERE_FITS);
 }
 
 struct strictest_choice {
@@ -308,7 +303,7 @@ int fit_answer(const struct instance *instance, const struct fit_question *asked
     }
     ocv_text_clean(answer.label); /* text from outside, which may be cut within a character */
     ocv_text_clean(answer.reason);
-    log_trouble(q, &answer, report_once(q, reference, &answer));
+    report(q, reference, &answer);
     json_t *root = json_pack("{s:s, s:s, s:s, s:s}", "verdict", answer.verdict, "label",
                              answer.label, "fit", answer.fit, "reason", answer.reason);
     if (root && answer.labels_only)

@@ -53,13 +53,6 @@ static bool acquire_budget(struct passthrough *p, size_t bytes)
     return true;
 }
 
-/* Small bodies are read and checked completely before the head is sent, and their upstream
- * connection is kept. */
-static bool fits_in_memory(const struct ocv_stream_head *head)
-{
-    return head->size >= 0 && head->size <= SMALL;
-}
-
 static int on_head(void *data, const struct ocv_stream_head *head)
 {
     struct passthrough *p = data;
@@ -82,7 +75,10 @@ static int on_head(void *data, const struct ocv_stream_head *head)
     }
     if (!passthrough_streams(p))
         return 0;
-    if (p->question && fits_in_memory(head)) {
+    /* Small bodies are read and checked completely before the head is sent, and their upstream
+     * connection is kept. */
+    bool small = head->size >= 0 && head->size <= SMALL;
+    if (p->question && small) {
         budget_release((size_t)p->question->buffer);
         p->held -= (size_t)p->question->buffer;
         p->question->buffer = 0;
@@ -94,9 +90,9 @@ static int on_head(void *data, const struct ocv_stream_head *head)
                                   "upstream gives no length, which HTTP/1.0 requires");
         return -1;
     }
-    if (!acquire_budget(p, fits_in_memory(head) ? (size_t)head->size : BUFFER))
+    if (!acquire_budget(p, small ? (size_t)head->size : BUFFER))
         return -1;
-    if (fits_in_memory(head))
+    if (small)
         return 0;
     /* less than that in one piece means that no more is at hand */
     p->full = !p->question ? BUFFER : p->question->buffer ? (size_t)p->question->buffer : PIECE;

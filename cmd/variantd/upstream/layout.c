@@ -5,6 +5,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
+#include "lib/base/text.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -134,11 +135,6 @@ int layout_get(const struct upstream *upstream, const struct ocv_reference *refe
     return status;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 int layout_tags(const struct upstream *upstream, const struct ocv_reference *reference,
                 struct ocv_buffer *json, struct ocv_error *err)
 {
@@ -150,7 +146,7 @@ int layout_tags(const struct upstream *upstream, const struct ocv_reference *ref
     if (status == OCV_OK && !search.n_tags)
         status = not_found(reference, "tags", err);
     if (status == OCV_OK) {
-        qsort(search.tags, search.n_tags, sizeof(*search.tags), by_text);
+        qsort(search.tags, search.n_tags, sizeof(*search.tags), ocv_text_order);
         status = ocv_buffer_printf(json, err, "{\"name\":\"%s\",\"tags\":[", reference->repository);
     }
     for (size_t i = 0; status == OCV_OK && i < search.n_tags; i++)
