@@ -23,7 +23,6 @@
 /* One request. Only /v1/resolve outlives its first call. */
 struct call {
     struct current *current;
-    struct MHD_Connection *connection;
     struct httpd_suspended suspended;
     char *reference, *digest, *label, *properties, *config, *devices, *given;
     bool verdict;    /* /v1/verdict */
@@ -132,34 +131,6 @@ static void *resolve_on_thread(void *data)
     return NULL;
 }
 
-static enum MHD_Result start_resolve(struct call *call)
-{
-    pthread_attr_t attributes;
-    pthread_t thread;
-    /* counted before the thread starts: a stop waits for counted threads only */
-    bool taken = api_thread_take(call->trusted, call->user);
-    if (!taken || atomic_load(&call->current->stopping)) {
-        if (taken)
-            api_thread_give(call->trusted, call->user);
-        return answer_error(call->connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-                            "too many references are being resolved; try again");
-    }
-    httpd_suspend(call->connection, &call->suspended);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, RESOLVE_STACK);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    int failed = pthread_create(&thread, &attributes, resolve_on_thread, call);
-    pthread_attr_destroy(&attributes);
-    if (failed) {
-        api_thread_give(call->trusted, call->user);
-        call->status = MHD_HTTP_SERVICE_UNAVAILABLE;
-        error_json("cannot start a thread", NULL, &call->body);
-        atomic_store(&call->done, true);
-        httpd_resume(&call->suspended);
-    }
-    return MHD_YES;
-}
-
 static void free_call(struct call *call)
 {
     free(call->reference);
@@ -224,14 +195,37 @@ static enum MHD_Result handle_question(struct current *current, struct MHD_Conne
                                     : "?ref=REFERENCE is missing");
     }
     call->current = current;
-    call->connection = connection;
     call->verdict = verdict;
     call->registries = registries;
     call->trusted = api_trusted(connection, &call->user);
     const char *held = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "held");
     call->held = held && strcmp(held, "1") == 0;
     *out = call;
-    return start_resolve(call);
+
+    pthread_attr_t attributes;
+    pthread_t thread;
+    /* counted before the thread starts: a stop waits for counted threads only */
+    bool taken = api_thread_take(call->trusted, call->user);
+    if (!taken || atomic_load(&current->stopping)) {
+        if (taken)
+            api_thread_give(call->trusted, call->user);
+        return answer_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+                            "too many references are being resolved; try again");
+    }
+    httpd_suspend(connection, &call->suspended);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, RESOLVE_STACK);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    int failed = pthread_create(&thread, &attributes, resolve_on_thread, call);
+    pthread_attr_destroy(&attributes);
+    if (failed) {
+        api_thread_give(call->trusted, call->user);
+        call->status = MHD_HTTP_SERVICE_UNAVAILABLE;
+        error_json("cannot start a thread", NULL, &call->body);
+        atomic_store(&call->done, true);
+        httpd_resume(&call->suspended);
+    }
+    return MHD_YES;
 }
 
 static void put_snapshot(void *data)

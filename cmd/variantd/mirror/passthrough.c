@@ -59,12 +59,12 @@ static bool add_query(struct passthrough *p, struct MHD_Connection *connection, 
            ocv_url_escape(value, OCV_URL_UNRESERVED, &p->query, NULL) == OCV_OK;
 }
 
-static struct passthrough *make_passthrough(struct mirror_request *r)
+bool passthrough_start(struct mirror_request *r)
 {
     struct mirror *m = r->mirror;
     struct passthrough *p = calloc(1, sizeof(*p));
     if (!p)
-        return NULL;
+        return false;
     refcounted_init(&p->item, free_pass);
     ocv_buffer_init(&p->body, OCV_MANIFEST_MAX);
     ocv_buffer_init(&p->query, QUERY_MAX);
@@ -98,21 +98,13 @@ static struct passthrough *make_passthrough(struct mirror_request *r)
                      : p->kind != ROUTE_REFERRERS || add_query(p, r->connection, "artifactType");
     if (!added) {
         refcounted_unref(&p->item);
-        return NULL;
+        return false;
     }
     p->job.work = passthrough_streams(p) ? WORK_BLOB : WORK_DOCUMENT;
     p->job.upstream = (size_t)(p->upstream - m->settings->upstreams);
     p->job.client = connections_client(r->connection);
     p->job.run = passthrough_run;
-    return p;
-}
 
-bool passthrough_start(struct mirror_request *r)
-{
-    struct mirror *m = r->mirror;
-    struct passthrough *p = make_passthrough(r);
-    if (!p)
-        return false;
     pthread_mutex_lock(&m->lock);
     refcounted_ref(&p->item); /* the worker's reference */
     bool started = !m->stopping && workers_submit(m->workers, &p->job);
