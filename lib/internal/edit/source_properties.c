@@ -23,26 +23,6 @@ static int put_property(const struct ocv_yaml_reader *r, const struct ocv_yaml *
     return at_line(r, node, status);
 }
 
-/* "feature: value" or "feature: [values]" of a namespace. */
-static int put_feature(const struct ocv_yaml_reader *r, const char *ns,
-                       const struct ocv_yaml *feature, struct ocv_buffer *out)
-{
-    char text[1024];
-    bool list = feature->type == OCV_YAML_LIST;
-    if (!list && strchr(feature->text, ',')) { /* "sm_arch: 90_real, 80_real" is one text */
-        ocv_yaml_fail(r, feature, "%.64s has several values: write a list, %.64s: [%.200s]",
-                      feature->key, feature->key, feature->text);
-        return r->err->status;
-    }
-    for (const struct ocv_yaml *v = list ? feature->first : feature; v; v = list ? v->next : NULL) {
-        int n = snprintf(text, sizeof(text), "%s :: %s :: %s", ns, feature->key, v->text);
-        if (n < 0 || (size_t)n >= sizeof(text))
-            return ocv_yaml_fail(r, v, "too long");
-        OCV_TRY(put_property(r, v, text, out));
-    }
-    return OCV_OK;
-}
-
 int ocv_edit_source_properties(const struct ocv_yaml_reader *r, const struct ocv_yaml *node,
                                struct ocv_properties **out)
 {
@@ -51,8 +31,21 @@ int ocv_edit_source_properties(const struct ocv_yaml_reader *r, const struct ocv
     for (const struct ocv_yaml *m = node->first; m; m = m->next) {
         if (node->type == OCV_YAML_LIST)
             OCV_TRY(put_property(r, m, m->text, &text));
-        for (const struct ocv_yaml *f = m->first; f; f = f->next)
-            OCV_TRY(put_feature(r, m->key, f, &text));
+        /* "feature: value" or "feature: [values]" of a namespace */
+        for (const struct ocv_yaml *f = m->first; f; f = f->next) {
+            bool list = f->type == OCV_YAML_LIST;
+            if (!list && strchr(f->text, ',')) /* "sm_arch: 90_real, 80_real" is one text */
+                return ocv_yaml_fail(r, f,
+                                     "%.64s has several values: write a list, %.64s: [%.200s]",
+                                     f->key, f->key, f->text);
+            for (const struct ocv_yaml *v = list ? f->first : f; v; v = list ? v->next : NULL) {
+                char one[1024];
+                int n = snprintf(one, sizeof(one), "%s :: %s :: %s", m->key, f->key, v->text);
+                if (n < 0 || (size_t)n >= sizeof(one))
+                    return ocv_yaml_fail(r, v, "too long");
+                OCV_TRY(put_property(r, v, one, &text));
+            }
+        }
     }
     const char *list = node->type == OCV_YAML_SCALAR ? node->text : text.data;
     return at_line(r, node,
