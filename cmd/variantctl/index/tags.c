@@ -222,7 +222,7 @@ int build_from_tags(struct build *b, const char *text, const char *rules_path,
     OCV_TRY(ocv_tag_plan_ask(plan, set, &source, err));
     for (size_t i = 0; i < ocv_tag_plan_members(plan, set); i++) {
         const struct ocv_tag *tag = ocv_tag_plan_member(plan, set, i, NULL);
-        const char *heard = ocv_tag_heard(tag), *wrong = ocv_tag_contradiction(tag);
+        const char *wrong, *heard = ocv_tag_heard(tag, &wrong);
         if (wrong)
             cli_warn(b->cli, "%s: %s; the configuration counts", ocv_tag_text(tag), wrong);
         else if (heard)

@@ -116,12 +116,8 @@ const char *ocv_tag_asks(const struct ocv_tag *tag, size_t i)
     return i < tag->n_asks ? tag->asks[i] : NULL;
 }
 
-const char *ocv_tag_heard(const struct ocv_tag *tag)
+const char *ocv_tag_heard(const struct ocv_tag *tag, const char **contradiction)
 {
+    *contradiction = tag->contradiction;
     return tag->heard;
-}
-
-const char *ocv_tag_contradiction(const struct ocv_tag *tag)
-{
-    return tag->contradiction;
 }

@@ -72,8 +72,7 @@ int ocv_tag_answer(const struct ocv_tag *tag, const struct ocv_image_config *con
                    struct ocv_tag **out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Of such a tag: what the configuration said of it ("CUDA_VERSION=12.8.1"), and how that differs
  * from what the tag says; NULL for nothing. */
-const char *ocv_tag_heard(const struct ocv_tag *tag);
-const char *ocv_tag_contradiction(const struct ocv_tag *tag);
+const char *ocv_tag_heard(const struct ocv_tag *tag, const char **contradiction);
 /** The properties that it gives, or an empty set. Never NULL. Of a CUDA version: with the devices
  *  for which such a build holds code, and, where its family's builds run by CUDA's minor-version
  *  compatibility, with the first version of that major, too. */
