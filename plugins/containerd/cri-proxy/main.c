@@ -45,7 +45,7 @@ static void on_signal(int signal)
     if (signal == SIGHUP)
         live_policy_reload(current);
     else
-        proxy_stop(running);
+        grpc_server_stop(running->server);
     errno = why;
 }
 
@@ -166,7 +166,7 @@ static int serve_proxy(const struct proxy_arguments *a, struct state *state,
     sigaction(SIGHUP, &action, NULL);
     log_line("image service on %s for %s", own ? path : "the passed socket", options.backend);
     notify_send("READY=1");
-    int status = proxy_run(running, err);
+    int status = grpc_server_run(running->server, err);
     notify_send("STOPPING=1");
     if (own)
         unlink(path);

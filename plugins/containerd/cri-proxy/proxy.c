@@ -101,16 +101,6 @@ int proxy_new(const struct proxy_options *options, struct proxy **out, struct oc
     return OCV_OK;
 }
 
-int proxy_run(struct proxy *p, struct ocv_error *err)
-{
-    return grpc_server_run(p->server, err);
-}
-
-void proxy_stop(struct proxy *p)
-{
-    grpc_server_stop(p->server);
-}
-
 void proxy_free(struct proxy *p)
 {
     if (!p)

@@ -27,7 +27,7 @@ struct proxy_options {
 };
 struct proxy {
     struct proxy_options options;
-    struct grpc_server *server;
+    struct grpc_server *server; /* to be run and stopped; ends drain_ms after that at the latest */
     struct grpc_client *engine;
     struct places places; /* of pulls being decided */
     pthread_t again;      /* chooses again after a change of the node */
@@ -38,10 +38,6 @@ struct proxy {
 
 int proxy_new(const struct proxy_options *options, struct proxy **out,
               struct ocv_error *err) OCV_WARN_UNUSED;
-/** Runs until proxy_stop; returns when every call has ended, or drain_ms later. */
-int proxy_run(struct proxy *proxy, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Call from any thread or a signal handler. */
-void proxy_stop(struct proxy *proxy);
 void proxy_free(struct proxy *proxy);
 
 /** The current policy for images at `reference` (NULL: any), which must be put back, and all of

@@ -210,7 +210,7 @@ static void *proxy_main(void *data)
 {
     struct ocv_error err = {0};
     (void)data;
-    ck_assert_int_eq(proxy_run(proxy, &err), OCV_OK);
+    ck_assert_int_eq(grpc_server_run(proxy->server, &err), OCV_OK);
     return NULL;
 }
 
@@ -264,7 +264,7 @@ static inline void set_up(void)
 static inline void tear_down(void)
 {
     char command[96];
-    proxy_stop(proxy);
+    grpc_server_stop(proxy->server);
     pthread_join(proxy_thread, NULL);
     proxy_free(proxy);
     state_free(proxy_state);

@@ -364,7 +364,7 @@ START_TEST(drains)
 {
     client_start(&client, "/wait", NULL, "one", 3, &a);
     CLIENT_UNTIL(&client, a.len == 10);
-    proxy_stop(proxy);
+    grpc_server_stop(proxy->server);
     CLIENT_UNTIL(&client, client.going);
     add(&engine_gate, 1);
     CLIENT_UNTIL(&client, a.closed);

@@ -384,16 +384,16 @@ START_TEST(state_knows_what_was_checked)
     state_set_unchecked(state, "r.example/none@" A_DIGEST);
     open_again(); /* after a restart nothing was */
     ck_assert(!state_checked(state, "r.example/app@" A_DIGEST, C_DIGEST));
-    ck_assert(!state_is_plain(state, "r.example/plain0@" A_DIGEST));
+    ck_assert(!state_checked(state, "r.example/plain0@" A_DIGEST, ""));
     for (unsigned i = 0; i <= 1024; i++) {
         snprintf(key, sizeof(key), "r.example/plain%u@" A_DIGEST, i);
-        state_add_plain(state, key);
-        state_add_plain(state, key);
-        ck_assert(state_is_plain(state, key));
+        state_set_checked(state, key, "");
+        state_set_checked(state, key, "");
+        ck_assert(state_checked(state, key, ""));
     }
-    ck_assert(!state_is_plain(state, "r.example/plain0@" A_DIGEST)); /* the oldest went */
-    state_set_unchecked(state, "r.example/plain1@" A_DIGEST);        /* what is plain stays so */
-    ck_assert(state_is_plain(state, "r.example/plain1@" A_DIGEST));
+    ck_assert(!state_checked(state, "r.example/plain0@" A_DIGEST, "")); /* the oldest went */
+    state_set_unchecked(state, "r.example/plain1@" A_DIGEST);           /* what is plain stays so */
+    ck_assert(state_checked(state, "r.example/plain1@" A_DIGEST, ""));
 }
 END_TEST
 

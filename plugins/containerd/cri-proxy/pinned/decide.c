@@ -234,7 +234,7 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
     q.reference = pinned_parse(text, strlen(text));
     *known = *silent = false;
     refused[0] = '\0';
-    if (!q.reference || !pinned_key(q.reference, q.key) || state_is_plain(decide->state, q.key))
+    if (!q.reference || !pinned_key(q.reference, q.key) || state_checked(decide->state, q.key, ""))
         return false;
     if (!shadow && choose_kept(decide, q.key, child) &&
         pinned_rewrite(text, strlen(text), child, out)) {
@@ -253,7 +253,7 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
     if (found && status == OCV_OK && !shadow)
         state_set_checked(decide->state, q.key, q.entry->digest);
     if (status == OCV_OK && !q.entry)
-        state_add_plain(decide->state, q.key);
+        state_set_checked(decide->state, q.key, ""); /* without variants */
     if (status == OCV_ERR_NO_MATCH)
         refuse_pin(&q, text, refused);
     if (status < 0 && !refused[0])

@@ -100,18 +100,13 @@ static struct state_seen *find_seen(struct state *state, const char *key)
     return NULL;
 }
 
-static bool was_seen(struct state *state, const char *key, const char *child)
+bool state_checked(struct state *state, const char *key, const char *child)
 {
     pthread_mutex_lock(&state->seeing);
     const struct state_seen *seen = find_seen(state, key);
     bool same = seen && strcmp(seen->child, child) == 0;
     pthread_mutex_unlock(&state->seeing);
     return same;
-}
-
-bool state_checked(struct state *state, const char *key, const char *child)
-{
-    return *child && was_seen(state, key, child);
 }
 
 void state_set_checked(struct state *state, const char *key, const char *child)
@@ -136,14 +131,4 @@ void state_set_unchecked(struct state *state, const char *key)
     if (seen && *seen->child)
         snprintf(seen->child, sizeof(seen->child), "unchecked");
     pthread_mutex_unlock(&state->seeing);
-}
-
-bool state_is_plain(struct state *state, const char *key)
-{
-    return was_seen(state, key, "");
-}
-
-void state_add_plain(struct state *state, const char *key)
-{
-    state_set_checked(state, key, "");
 }

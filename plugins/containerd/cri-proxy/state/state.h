@@ -54,13 +54,11 @@ bool state_rewrite(struct state *state, const struct ocv_reference *reference, c
                    char out[PINNED_TEXT_MAX]);
 /** True if this child of the key was seen in the registry since the start, and no pull of it has
  *  failed since. Asking the registry again would then give nothing new, because the digest fixes
- *  the content. In memory alone, as what follows. */
+ *  the content. `child` "": the key is known to be an image or an index without variants, which
+ *  never changes. In memory alone, as what follows. */
 bool state_checked(struct state *state, const char *key, const char *child);
 void state_set_checked(struct state *state, const char *key, const char *child);
 void state_set_unchecked(struct state *state, const char *key);
-/** True if the key is known to be an image or an index without variants, which never changes. */
-bool state_is_plain(struct state *state, const char *key);
-void state_add_plain(struct state *state, const char *key);
 
 /* Choices for a workload, and pods. All texts are borrowed. */
 
