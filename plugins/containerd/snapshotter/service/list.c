@@ -42,13 +42,11 @@ static int list_one(void *data, const struct snap_info *info)
     return l->failed ? 1 : 0;
 }
 
-void snap_service_list(struct snap_service *s, struct grpc_call *call)
+void snap_service_list(struct snap_service *s, struct grpc_call *call, const void *message)
 {
     struct ocv_error err = {0};
     struct snap_filter *filter = NULL;
-    Snapshots__ListRequest *request = snap_call_decode(call, &snapshots__list_request__descriptor);
-    if (!request)
-        return;
+    const Snapshots__ListRequest *request = message;
     struct info_list l = {0};
     ocv_buffer_init(&l.bytes, GRPC_MESSAGE_MAX);
     enum grpc_code code = snap_filter_new(request->filters, request->n_filters, &filter, &err);
@@ -70,5 +68,4 @@ void snap_service_list(struct snap_service *s, struct grpc_call *call)
     grpc_call_finish(call, code, code == GRPC_OK ? NULL : err.message);
     ocv_buffer_free(&l.bytes);
     snap_filter_free(filter);
-    snap_call_release(request);
 }

@@ -54,11 +54,6 @@ void *snap_call_decode(struct grpc_call *call, const ProtobufCMessageDescriptor 
     return message;
 }
 
-void snap_call_release(void *message)
-{
-    protobuf_c_message_free_unpacked(message, NULL);
-}
-
 void snap_call_answer(struct grpc_call *call, const void *message)
 {
     size_t len = protobuf_c_message_get_packed_size(message);

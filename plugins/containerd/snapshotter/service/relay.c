@@ -90,24 +90,6 @@ static int pass_message(void *data, const uint8_t *message, size_t len)
     return 0;
 }
 
-/* How the call ended. */
-static enum grpc_code pass_call(struct snap_relay *relay, struct grpc_call *call,
-                                const void *request, size_t len)
-{
-    struct grpc_header headers[HEADERS_MAX];
-    struct grpc_result result;
-    struct relayed_call passed = {.call = call};
-    struct ocv_error err = {0};
-    int status = grpc_client_call(relay->client, grpc_call_path(call), headers,
-                                  headers_of(relay, call, headers), request, len, timeout_of(call),
-                                  pass_message, &passed, &result, &err);
-    if (status < 0)
-        result.code = grpc_call_left(call) == 0 ? GRPC_DEADLINE_EXCEEDED : GRPC_UNAVAILABLE;
-    const char *text = status < 0 ? err.message : result.message[0] ? result.message : NULL;
-    grpc_call_finish(call, result.code, text);
-    return result.code;
-}
-
 static enum grpc_code fail_call(struct grpc_call *call, const char *message)
 {
     grpc_call_finish(call, GRPC_RESOURCE_EXHAUSTED, message);
@@ -124,7 +106,8 @@ static size_t put_field(uint8_t *out, unsigned number, const void *bytes, size_t
 }
 
 /* With bytes appended: a later value of a field replaces an earlier one, and labels are added to
- * the existing ones. Field 1 is the snapshotter's name in every request. */
+ * the existing ones. Field 1 is the snapshotter's name in every request. Returns how the call
+ * ended. */
 static enum grpc_code pass_with_tail(struct snap_relay *relay, struct grpc_call *call,
                                      const void *request, size_t len)
 {
@@ -146,12 +129,23 @@ static enum grpc_code pass_with_tail(struct snap_relay *relay, struct grpc_call 
             n += put_field(tail + n, 2, entry, entry_len);
         }
     }
-    if (!n)
-        return pass_call(relay, call, request, len);
-    if ((len && ocv_buffer_append(&bytes, request, len, NULL) < 0) ||
-        ocv_buffer_append(&bytes, tail, n, NULL) < 0)
+    if (n && ((len && ocv_buffer_append(&bytes, request, len, NULL) < 0) ||
+              ocv_buffer_append(&bytes, tail, n, NULL) < 0))
         return fail_call(call, "request too large");
-    return pass_call(relay, call, bytes.data, bytes.len);
+
+    struct grpc_header headers[HEADERS_MAX];
+    struct grpc_result result;
+    struct relayed_call passed = {.call = call};
+    struct ocv_error err = {0};
+    int status = grpc_client_call(relay->client, grpc_call_path(call), headers,
+                                  headers_of(relay, call, headers), n ? bytes.data : request,
+                                  n ? bytes.len : len, timeout_of(call), pass_message, &passed,
+                                  &result, &err);
+    if (status < 0)
+        result.code = grpc_call_left(call) == 0 ? GRPC_DEADLINE_EXCEEDED : GRPC_UNAVAILABLE;
+    const char *text = status < 0 ? err.message : result.message[0] ? result.message : NULL;
+    grpc_call_finish(call, result.code, text);
+    return result.code;
 }
 
 static enum grpc_code pass_packed(struct snap_relay *relay, struct grpc_call *call,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Prepare and View. */
-static void serve_create(struct snap_service *s, struct grpc_call *call)
+static void serve_create(struct snap_service *s, struct grpc_call *call, const void *message)
 {
     enum snap_kind kind =
         strcmp(grpc_call_path(call), SNAP_SERVICE "View") == 0 ? SNAP_VIEW : SNAP_ACTIVE;
@@ -14,10 +14,7 @@ static void serve_create(struct snap_service *s, struct grpc_call *call)
     struct snap_mount mount = {0};
     ocv_auto_buffer labels;
     snap_labels_init(&labels);
-    Snapshots__PrepareRequest *request =
-        snap_call_decode(call, &snapshots__prepare_request__descriptor);
-    if (!request)
-        return;
+    const Snapshots__PrepareRequest *request = message;
     enum grpc_code code = snap_call_read_labels(request->labels, request->n_labels, &labels, &err);
     if (code == GRPC_OK && kind == SNAP_ACTIVE && s->fit)
         code = snap_fit_prepare(s->fit, grpc_call_metadata(call, "containerd-namespace"),
@@ -31,75 +28,58 @@ static void serve_create(struct snap_service *s, struct grpc_call *call)
                                    &err);
         snap_call_answer_mount(call, code, &mount, &err);
     }
-    snap_call_release(request);
 }
 
-static void serve_mounts(struct snap_service *s, struct grpc_call *call)
+static void serve_mounts(struct snap_service *s, struct grpc_call *call, const void *message)
 {
     struct ocv_error err = {0};
     struct snap_mount mount = {0};
-    Snapshots__KeyRequest *request = snap_call_decode(call, &snapshots__key_request__descriptor);
-    if (!request)
-        return;
+    const Snapshots__KeyRequest *request = message;
     enum grpc_code code = snap_overlay_mounts(s->overlay, request->key, &mount, &err);
     snap_call_answer_mount(call, code, &mount, &err);
-    snap_call_release(request);
 }
 
-static void serve_commit(struct snap_service *s, struct grpc_call *call)
+static void serve_commit(struct snap_service *s, struct grpc_call *call, const void *message)
 {
     struct ocv_error err = {0};
     ocv_auto_buffer labels;
     snap_labels_init(&labels);
-    Snapshots__CommitRequest *request =
-        snap_call_decode(call, &snapshots__commit_request__descriptor);
-    if (!request)
-        return;
+    const Snapshots__CommitRequest *request = message;
     enum grpc_code code = snap_call_read_labels(request->labels, request->n_labels, &labels, &err);
     if (code == GRPC_OK)
         code = snap_overlay_commit(s->overlay, request->name, request->key, request->parent,
                                    &labels, call, &err);
     snap_call_answer_empty(call, code, &err);
-    snap_call_release(request);
 }
 
-static void serve_remove(struct snap_service *s, struct grpc_call *call)
+static void serve_remove(struct snap_service *s, struct grpc_call *call, const void *message)
 {
     struct ocv_error err = {0};
-    Snapshots__KeyRequest *request = snap_call_decode(call, &snapshots__key_request__descriptor);
-    if (!request)
-        return;
+    const Snapshots__KeyRequest *request = message;
     enum grpc_code code = s->relay ? snap_relay_pass(s->relay, call, NULL, false)
                                    : snap_overlay_remove(s->overlay, request->key, &err);
     if (s->fit && (code == GRPC_OK || code == GRPC_NOT_FOUND))
         snap_fit_removed(s->fit, request->key);
     if (!s->relay)
         snap_call_answer_empty(call, code, &err);
-    snap_call_release(request);
 }
 
-static void serve_stat(struct snap_service *s, struct grpc_call *call)
+static void serve_stat(struct snap_service *s, struct grpc_call *call, const void *message)
 {
     struct ocv_error err = {0};
     struct snap_info info;
-    Snapshots__KeyRequest *request = snap_call_decode(call, &snapshots__key_request__descriptor);
-    if (!request)
-        return;
+    const Snapshots__KeyRequest *request = message;
     enum grpc_code code = snap_meta_stat(s->meta, request->key, &info, &err);
     snap_call_answer_info(call, code, &info, &err);
-    snap_call_release(request);
 }
 
-static void serve_update(struct snap_service *s, struct grpc_call *call)
+static void serve_update(struct snap_service *s, struct grpc_call *call, const void *message)
 {
     struct ocv_error err = {0};
     struct snap_info info;
     ocv_auto_buffer labels;
     snap_labels_init(&labels);
-    Snapshots__UpdateRequest *request =
-        snap_call_decode(call, &snapshots__update_request__descriptor);
-    if (!request)
-        return;
+    const Snapshots__UpdateRequest *request = message;
     enum grpc_code code;
     if (!request->info)
         code = snap_fail(&err, GRPC_INVALID_ARGUMENT, "no info to update");
@@ -111,17 +91,14 @@ static void serve_update(struct snap_service *s, struct grpc_call *call)
                              request->update_mask ? request->update_mask->paths : NULL,
                              request->update_mask ? request->update_mask->n_paths : 0, &info, &err);
     snap_call_answer_info(call, code, &info, &err);
-    snap_call_release(request);
 }
 
-static void serve_usage(struct snap_service *s, struct grpc_call *call)
+static void serve_usage(struct snap_service *s, struct grpc_call *call, const void *message)
 {
     struct ocv_error err = {0};
     struct snap_usage usage;
     Snapshots__UsageResponse response = SNAPSHOTS__USAGE_RESPONSE__INIT;
-    Snapshots__KeyRequest *request = snap_call_decode(call, &snapshots__key_request__descriptor);
-    if (!request)
-        return;
+    const Snapshots__KeyRequest *request = message;
     enum grpc_code code = snap_overlay_usage(s->overlay, request->key, call, &usage, &err);
     response.size = usage.size;
     response.inodes = usage.inodes;
@@ -129,12 +106,12 @@ static void serve_usage(struct snap_service *s, struct grpc_call *call)
         snap_call_answer(call, &response);
     else
         grpc_call_finish(call, code, err.message);
-    snap_call_release(request);
 }
 
-static void serve_cleanup(struct snap_service *s, struct grpc_call *call)
+static void serve_cleanup(struct snap_service *s, struct grpc_call *call, const void *message)
 {
     struct ocv_error err = {0};
+    (void)message;
     enum grpc_code code = snap_overlay_cleanup(s->overlay, &err);
     snap_call_answer_empty(call, code, &err);
 }
@@ -158,13 +135,19 @@ void snap_service_handle(void *data, struct grpc_call *call)
 {
     static const struct {
         const char *method;
-        void (*serve)(struct snap_service *s, struct grpc_call *call);
-        bool relayed; /* the function passes it on itself */
-    } methods[] = {{"Prepare", serve_create, true}, {"View", serve_create, false},
-                   {"Mounts", serve_mounts, false}, {"Commit", serve_commit, false},
-                   {"Remove", serve_remove, true},  {"Stat", serve_stat, false},
-                   {"Update", serve_update, false}, {"List", snap_service_list, false},
-                   {"Usage", serve_usage, false},   {"Cleanup", serve_cleanup, false}};
+        void (*serve)(struct snap_service *s, struct grpc_call *call, const void *message);
+        const ProtobufCMessageDescriptor *type; /* NULL: the request says nothing */
+        bool relayed;                           /* the function passes it on itself */
+    } methods[] = {{"Prepare", serve_create, &snapshots__prepare_request__descriptor, true},
+                   {"View", serve_create, &snapshots__prepare_request__descriptor, false},
+                   {"Mounts", serve_mounts, &snapshots__key_request__descriptor, false},
+                   {"Commit", serve_commit, &snapshots__commit_request__descriptor, false},
+                   {"Remove", serve_remove, &snapshots__key_request__descriptor, true},
+                   {"Stat", serve_stat, &snapshots__key_request__descriptor, false},
+                   {"Update", serve_update, &snapshots__update_request__descriptor, false},
+                   {"List", snap_service_list, &snapshots__list_request__descriptor, false},
+                   {"Usage", serve_usage, &snapshots__key_request__descriptor, false},
+                   {"Cleanup", serve_cleanup, NULL, false}};
     struct snap_service *s = data;
     const char *path = grpc_call_path(call), *ns = grpc_call_metadata(call, "containerd-namespace");
     const char *method = path + sizeof(SNAP_SERVICE) - 1;
@@ -175,7 +158,11 @@ void snap_service_handle(void *data, struct grpc_call *call)
     }
     for (size_t i = 0; ours && i < sizeof(methods) / sizeof(*methods); i++) {
         if (strcmp(methods[i].method, method) == 0 && (!s->relay || methods[i].relayed)) {
-            methods[i].serve(s, call);
+            void *message = methods[i].type ? snap_call_decode(call, methods[i].type) : NULL;
+            if (message || !methods[i].type)
+                methods[i].serve(s, call, message);
+            if (message)
+                protobuf_c_message_free_unpacked(message, NULL);
             return;
         }
     }

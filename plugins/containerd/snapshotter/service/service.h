@@ -21,7 +21,7 @@ struct snap_service {
 void snap_service_handle(void *service, struct grpc_call *call);
 
 /** The List call (list.c). */
-void snap_service_list(struct snap_service *s, struct grpc_call *call);
+void snap_service_list(struct snap_service *s, struct grpc_call *call, const void *message);
 
 struct snap_relay_options {
     const char *socket;

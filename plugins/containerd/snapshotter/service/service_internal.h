@@ -25,9 +25,8 @@ bool snap_filter_match(const struct snap_filter *filter, const struct snap_info 
 #define SNAP_REQUEST_MAX (1024u * 1024)     /**< bytes of a request that is decoded here */
 #define SNAP_DECODED_MAX (8u * 1024 * 1024) /**< memory for decoding one request */
 
-/** The request, to be released; NULL: the call has been answered. */
+/** The request, freed with protobuf_c_message_free_unpacked; NULL: the call has been answered. */
 void *snap_call_decode(struct grpc_call *call, const ProtobufCMessageDescriptor *type);
-void snap_call_release(void *message);
 /** Check that all texts of a message are UTF-8 without NULs. */
 enum grpc_code snap_message_check(const ProtobufCMessageDescriptor *type, const uint8_t *bytes,
                                   size_t len, struct ocv_error *err);
