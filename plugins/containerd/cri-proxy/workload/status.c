@@ -13,12 +13,6 @@
 #define STATUS_MS 10000u /* for one of them */
 #define ANSWER_MAX (4u * 1024 * 1024)
 
-static bool find_own(const struct work *work, struct state_value *out)
-{
-    const struct state_pod pod = work_pod(work);
-    return state_find_pod(work->workload->state, work->call->text, &pod, out);
-}
-
 /* The choice stored for such pods, which then becomes this pod's. */
 static bool find_child(const struct work *work, struct state_value *out)
 {
@@ -38,9 +32,10 @@ static void status_of_pod(struct work *work, struct workload_answer *answer)
 {
     struct state_value value;
     struct workload *w = work->workload;
+    const struct state_pod pod = work_pod(work); /* points into work->pod */
     bool by_devices =
         work->call->mode == OCV_WORKLOAD_DEVICES && work->wishes.devices == WISHES_UNSAID;
-    bool found = find_own(work, &value);
+    bool found = state_find_pod(w->state, work->call->text, &pod, &value);
     if (!found && by_devices) {
         if (!*work->pod.name && !pods_find(w->pods, work->pod.seen, &work->pod)) {
             struct pods_list live;
@@ -50,7 +45,7 @@ static void status_of_pod(struct work *work, struct workload_answer *answer)
             pods_list_free(&live);
             pods_find(w->pods, work->pod.seen, &work->pod);
         }
-        found = find_own(work, &value);
+        found = state_find_pod(w->state, work->call->text, &pod, &value);
         if (!found && !*work->pod.name) { /* after a restart of kubelet */
             found = state_find_only(w->state, work->call->text, work->wishes.text, &value);
         } else if (!found && !work_find_devices(work, answer)) {
