@@ -136,27 +136,12 @@ enum grpc_code snap_overlay_create(struct snap_overlay *o, enum snap_kind kind, 
     return code == GRPC_OK ? snap_overlay_mount(o, &chain, labels, out, err) : code;
 }
 
-static enum grpc_code usage_of(struct snap_overlay *o, int64_t id, struct grpc_call *call,
-                               struct snap_usage *out, struct ocv_error *err)
-{
-    char *path = NULL;
-    if (asprintf(&path, "%s/%" PRId64 "/fs", o->directory, id) < 0)
-        return snap_fail(err, GRPC_RESOURCE_EXHAUSTED, "out of memory");
-    enum grpc_code code = snap_tree_usage(path, call, out, err);
-    free(path);
-    return code;
-}
-
 enum grpc_code snap_overlay_commit(struct snap_overlay *o, const char *name, const char *key,
                                    const char *parent, const struct ocv_buffer *labels,
                                    struct grpc_call *call, struct ocv_error *err)
 {
-    struct snap_info info = {0};
-    struct snap_usage usage = {0};
-    enum grpc_code code = snap_meta_stat(o->meta, key, &info, err);
-    if (code == GRPC_OK && info.kind == SNAP_ACTIVE)
-        code = usage_of(o, info.id, call, &usage, err);
-    snap_info_free(&info);
+    struct snap_usage usage;
+    enum grpc_code code = snap_overlay_usage(o, key, call, &usage, err);
     return code == GRPC_OK ? snap_meta_commit(o->meta, name, key, parent, labels, usage, err)
                            : code;
 }
@@ -167,8 +152,16 @@ enum grpc_code snap_overlay_usage(struct snap_overlay *o, const char *key, struc
     struct snap_info info = {0};
     enum grpc_code code = snap_meta_stat(o->meta, key, &info, err);
     *out = (struct snap_usage){info.size, info.inodes};
-    if (code == GRPC_OK && info.kind == SNAP_ACTIVE)
-        code = usage_of(o, info.id, call, out, err);
+    if (code == GRPC_OK && info.kind == SNAP_ACTIVE) {
+        char *path = NULL;
+        if (asprintf(&path, "%s/%" PRId64 "/fs", o->directory, info.id) < 0) {
+            path = NULL;
+            code = snap_fail(err, GRPC_RESOURCE_EXHAUSTED, "out of memory");
+        } else {
+            code = snap_tree_usage(path, call, out, err);
+        }
+        free(path);
+    }
     snap_info_free(&info);
     return code;
 }
