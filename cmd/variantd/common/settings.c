@@ -190,16 +190,6 @@ static int add_layout(struct settings *s, const char *dir, const char *const *re
     return status < 0 ? ocv_error_prefix(err, "--layout %s", dir) : OCV_OK;
 }
 
-/* Name the line of a fault in a file. */
-static int config_fault(const struct settings *s, const char *key, struct ocv_error *err,
-                        const char *what, const char *more)
-{
-    const char *origin = ocv_config_origin(s->config, key);
-    bool line = origin && origin[0] == '/';
-    return ocv_error_set(err, OCV_ERR_CONFIG, "%s%s%s: %.200s%s", line ? origin : "",
-                         line ? ": " : "", key, what, more);
-}
-
 #define PEM_MAX (8u * 1024 * 1024) /* a system's bundle has 300 KiB */
 
 static int check_pem(const char *path, const char *word, struct ocv_error *err)
@@ -310,11 +300,15 @@ static int read_settings(struct settings *s, const struct settings_flags *flags,
 
     struct sockaddr_storage address;
     socklen_t len;
-    if (!ocv_address_parse(s->listen_address, &address, &len))
-        return config_fault(s, "listen", err, "not " OCV_ADDRESS_FORM, "");
-    if (!ocv_address_is_loopback(&address)) {
-        config_fault(s, "listen", err, s->listen_address, " is not a loopback address");
-        ocv_error_hint(err, "the mirror answers for this node only: " OCV_LISTEN);
+    bool known = ocv_address_parse(s->listen_address, &address, &len);
+    if (!known || !ocv_address_is_loopback(&address)) {
+        const char *origin = ocv_config_origin(s->config, "listen");
+        bool line = origin && origin[0] == '/'; /* of a file */
+        ocv_error_set(err, OCV_ERR_CONFIG, "%s%slisten: %.200s%s", line ? origin : "",
+                      line ? ": " : "", known ? s->listen_address : "not " OCV_ADDRESS_FORM,
+                      known ? " is not a loopback address" : "");
+        if (known)
+            ocv_error_hint(err, "the mirror answers for this node only: " OCV_LISTEN);
         return OCV_ERR_CONFIG;
     }
     if (s->authfile && s->authfile[0] != '/')
