@@ -82,29 +82,6 @@ static int choose_for_pod(struct workload_pull *p, struct wire_auth *auth, struc
     return OCV_OK;
 }
 
-static void pull_anew(struct work *work, struct wire_auth *auth, struct workload_answer *answer)
-{
-    struct ocv_error err = {0};
-    struct workload_pull p = {.work = work};
-    ocv_buffer_init(&p.body, OCV_MANIFEST_MAX);
-    int status = choose_for_pod(&p, auth, &err);
-    if (status == OCV_OK) {
-        log_line("%s -> %s (%s) for pod %s/%s, devices %s", work->call->text, p.value.child,
-                 p.entry->label ? p.entry->label : "the default", work->pod.name_space,
-                 work->pod.name, work->devices);
-        answer_child(work, p.value.child, answer);
-        snprintf(answer->fresh, sizeof(answer->fresh), "%s", work->pod.uid);
-    } else {
-        answer_error(answer, &err);
-        answer->silent = p.registry && ocv_registry_was_silent(p.registry);
-        refusal_keep(work, answer);
-    }
-    ocv_profile_free(p.profile);
-    ocv_index_free(p.index);
-    ocv_registry_free(p.registry);
-    ocv_buffer_free(&p.body);
-}
-
 /* A misspelt annotation asks for nothing, and whoever wrote it waits for another build. Once for
  * each pod, since kubelet pulls again and again. */
 static void warn_unknown(const struct work *work)
@@ -161,7 +138,23 @@ void workload_pull(struct workload *workload, const struct workload_call *call,
                  work.pod.name);
         answer_child(&work, value.child, answer);
     } else if (begun && work_find_devices(&work, answer)) {
-        pull_anew(&work, auth, answer);
+        struct workload_pull p = {.work = &work};
+        ocv_buffer_init(&p.body, OCV_MANIFEST_MAX);
+        if (choose_for_pod(&p, auth, &err) == OCV_OK) {
+            log_line("%s -> %s (%s) for pod %s/%s, devices %s", call->text, p.value.child,
+                     p.entry->label ? p.entry->label : "the default", work.pod.name_space,
+                     work.pod.name, work.devices);
+            answer_child(&work, p.value.child, answer);
+            snprintf(answer->fresh, sizeof(answer->fresh), "%s", work.pod.uid);
+        } else {
+            answer_error(answer, &err);
+            answer->silent = p.registry && ocv_registry_was_silent(p.registry);
+            refusal_keep(&work, answer);
+        }
+        ocv_profile_free(p.profile);
+        ocv_index_free(p.index);
+        ocv_registry_free(p.registry);
+        ocv_buffer_free(&p.body);
     }
     counts_add(workload->counts, answer->way == WORKLOAD_REFUSE ? COUNT_REFUSED
                                  : *answer->fresh               ? COUNT_CHOSEN
