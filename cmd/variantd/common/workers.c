@@ -57,24 +57,19 @@ static bool within_half(size_t mine, size_t all, size_t limit)
     return 2 * mine < limit - (all - mine);
 }
 
-static bool may_run(const struct workers *w, const struct job *job)
-{
-    const struct job_counts *s = &w->at_work[job->work];
-    size_t limit = most[job->work], each = most_each[job->work];
-    size_t for_it = s->upstream[job->upstream];
-    if (s->all >= limit || for_it >= each || !within_half(for_it, s->all, limit))
-        return false;
-    return !job->client ||
-           (within_half(s->client[job->client] + 1, s->all + 1, limit) &&
-            within_half(s->both[job->upstream][job->client] + 1u, for_it + 1, each));
-}
-
 /* The oldest job that may run now, removed from the queue. */
 static struct job *take_job(struct workers *w)
 {
     for (struct job **at = &w->first; *at; at = &(*at)->next) {
         struct job *job = *at;
-        if (!may_run(w, job))
+        const struct job_counts *s = &w->at_work[job->work];
+        size_t limit = most[job->work], each = most_each[job->work];
+        size_t for_it = s->upstream[job->upstream];
+        if (s->all >= limit || for_it >= each || !within_half(for_it, s->all, limit))
+            continue;
+        if (job->client &&
+            (!within_half(s->client[job->client] + 1, s->all + 1, limit) ||
+             !within_half(s->both[job->upstream][job->client] + 1u, for_it + 1, each)))
             continue;
         *at = job->next;
         if (!*at)

@@ -59,7 +59,8 @@ int mirror_new(const struct settings *settings, struct node *node, struct metric
 
 void mirror_stop(struct mirror *m)
 {
-    clients_interrupt(m->clients);
+    if (m->clients)
+        clients_interrupt(m->clients);
     waiting_stop(m);
 }
 
@@ -67,9 +68,7 @@ void mirror_free(struct mirror *m)
 {
     if (!m)
         return;
-    if (m->clients)
-        clients_interrupt(m->clients);
-    waiting_stop(m);
+    mirror_stop(m);
     workers_free(m->workers);
     clients_free(m->clients);
     cache_free(m->choices);
