@@ -78,6 +78,7 @@ static int take_file(struct state *state, int fd, const char *dir, const char *n
     OCV_TRY(read_file(fd, dir, name, &text, err));
     OCV_TRY(state_old_parse(text.data ? text.data : "", text.len, &old, err));
     ocv_auto_json *owner = old.owner;
+    (void)owner; /* freed on every way out */
     snprintf(index_name, sizeof(index_name), "index-%s", old.index);
     *strchr(index_name, ':') = '-';
     int kept = read_file(fd, dir, index_name, &body, err);
