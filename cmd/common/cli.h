@@ -85,6 +85,7 @@ struct cli {
     bool *names_told;              /**< that, of the program: also in the copies for threads */
     struct ocv_registry *registry; /**< after cli_registry */
     struct ocv_credential_providers *credential_providers; /**< likewise; or NULL */
+    struct ocv_error err; /**< of a verb of variantctl that fails, which verbs_run reports */
 };
 
 void cli_init(struct cli *cli, const char *program);

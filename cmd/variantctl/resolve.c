@@ -13,7 +13,7 @@
 #define OUTPUT_MAX (64u * 1024 * 1024)
 
 struct resolve_options {
-    const char *index_file, *image;
+    const char *index_file;
     bool json;
 };
 
@@ -51,49 +51,41 @@ static const struct cli_command explain_command = {
            "  variantctl explain --profile h100.json registry.example/app:1.0\n"
            "  variantctl explain --disable nvidia --index index.json\n"};
 
-static int resolve_image(struct cli *cli, const struct resolve_options *request,
-                         struct ocv_error *err)
+int cmd_resolve(struct cli *cli, int argc, char **argv)
 {
+    struct ocv_error *err = &cli->err;
+    bool json = strcmp(argv[0], "resolve") == 0;
+    struct resolve_options r = {.json = json};
     ocv_auto_image image = {0};
     ocv_auto(ocv_decision) decision = NULL;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OUTPUT_MAX);
+    int code = cli_read(cli, json ? &resolve_command : &explain_command, &r, argc, argv);
+    if (code >= 0)
+        return code;
+    const char *name = *cli->arguments;
+    if ((r.index_file != NULL) + cli->n_arguments != 1)
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "%s: give one IMAGE, oci:DIR[:TAG] or --index FILE", argv[0]);
     OCV_TRY(cli_load(cli, err));
-    if (!request->index_file)
+    if (!r.index_file)
         cli_profile_begin(cli);
-    if (!request->index_file && strncmp(request->image, "oci:", 4) != 0)
+    if (!r.index_file && strncmp(name, "oci:", 4) != 0)
         (void)!registry_load(NULL); /* cli_registry tries again, and reports it */
-    OCV_TRY(image_open_either(cli, request->index_file, request->image, &image, true, err));
+    OCV_TRY(image_open_either(cli, r.index_file, name, &image, true, err));
     OCV_TRY(image_resolve(cli, &image, &decision, err));
-    OCV_TRY(request->json ? ocv_decision_format_json(decision, &text, err)
-                          : explain_format(cli, &image, decision, &text, err));
+    OCV_TRY(r.json ? ocv_decision_format_json(decision, &text, err)
+                   : explain_format(cli, &image, decision, &text, err));
     OCV_TRY(cli_print(text.data, text.len, err));
     const char *const *warnings;
-    size_t n = request->json ? 0 : ocv_index_warnings(image.index, &warnings);
+    size_t n = r.json ? 0 : ocv_index_warnings(image.index, &warnings);
     for (size_t i = 0; i < n; i++)
         cli_warn(cli, "%s", warnings[i]);
     if (ocv_decision_selected(decision))
         return OCV_OK;
     int status = names_no_match(cli, image.text, image.reference, image.index, decision,
                                 image_ruled_tag(&image), err);
-    if (!request->json && err && !strncmp(err->hint, "variantctl explain", 18))
+    if (!r.json && !strncmp(err->hint, "variantctl explain", 18))
         err->hint[0] = '\0'; /* the hint was followed already */
     return status;
-}
-
-int cmd_resolve(struct cli *cli, int argc, char **argv)
-{
-    struct ocv_error err = {0};
-    bool json = strcmp(argv[0], "resolve") == 0;
-    struct resolve_options request = {.json = json};
-    int code = cli_read(cli, json ? &resolve_command : &explain_command, &request, argc, argv);
-    if (code >= 0)
-        return code;
-    request.image = *cli->arguments;
-    if ((request.index_file != NULL) + cli->n_arguments != 1) {
-        ocv_error_set(&err, OCV_ERR_INVALID, "%s: give one IMAGE, oci:DIR[:TAG] or --index FILE",
-                      argv[0]);
-        return cli_fail(cli, &err);
-    }
-    return resolve_image(cli, &request, &err) < 0 ? cli_fail(cli, &err) : 0;
 }

@@ -151,5 +151,6 @@ int verbs_run(struct cli *cli, const struct verbs *verbs, int argc, char **argv)
         return fail_unknown(cli, verbs, verb);
     size_t len = strlen(cli->verb);
     snprintf(cli->verb + len, sizeof(cli->verb) - len, "%s%s", len ? " " : "", verb);
-    return v->run(cli, argc - 1, argv + 1);
+    int code = v->run(cli, argc - 1, argv + 1);
+    return code < 0 ? cli_fail(cli, &cli->err) : code;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One function per verb: argv[0] is the verb; returns the exit code. */
+/* One function per verb: argv[0] is the verb; returns the exit code, or a status below zero with
+ * the error in cli->err, which is reported for it. */
 #ifndef OCV_VERBS_H
 #define OCV_VERBS_H
 

@@ -222,42 +222,13 @@ static size_t find_word(const char *text, struct ocv_buffer *out)
     return found;
 }
 
-static int show_vocabulary(const char *text, bool json, struct ocv_error *err)
+int cmd_vocabulary(struct cli *cli, int argc, char **argv)
 {
+    struct ocv_error *err = &cli->err;
+    struct vocabulary_options r = {0};
     struct vocabulary_query w;
     ocv_auto_buffer out;
     ocv_buffer_init(&out, OUTPUT_MAX);
-    next_part(next_part(next_part(text, w.ns), w.feature), w.value);
-    bool alone = *w.ns && !*w.feature && !vocabulary_namespace_find(w.ns);
-    if (alone && !json && find_word(w.ns, &out))
-        return cli_print(out.data, out.len, err);
-    if (*w.ns)
-        OCV_TRY(check_words(&w, err));
-    namespace_ref each, ns = vocabulary_namespace_find(w.ns);
-    feature_ref feature = ns && *w.feature ? vocabulary_feature_find(ns, w.feature) : NULL;
-    ocv_auto_json *list = json_array();
-    if (ns && !json)
-        OCV_TRY(feature ? print_feature(ns, feature, &out, err) : print_features(ns, &out, err));
-    for (size_t i = 0; (json || !ns) && (each = vocabulary_namespace_at(i)) != NULL; i++) {
-        if (!json)
-            OCV_TRY(ocv_buffer_printf(&out, err, "%-12s  %s  %s\n", each->name, each->kind,
-                                      each->meaning));
-        else if (!ns || ns == each)
-            json_array_append_new(list, json_namespace(each, feature));
-    }
-    if (json) {
-        ocv_auto_json *root =
-            json_pack("{s:s, s:O}", "schema", "dev.ocivariant.vocabulary/v1", "namespaces", list);
-        OCV_TRY(root ? ocv_json_append(root, JSON_INDENT(2), &out, err) : ocv_error_nomem(err));
-        OCV_TRY(ocv_buffer_append(&out, "\n", 1, err));
-    }
-    return cli_print(out.data, out.len, err);
-}
-
-int cmd_vocabulary(struct cli *cli, int argc, char **argv)
-{
-    struct ocv_error err = {0};
-    struct vocabulary_options r = {0};
     int code = cli_read(cli, &command, &r, argc, argv);
     if (code >= 0)
         return code;
@@ -265,5 +236,29 @@ int cmd_vocabulary(struct cli *cli, int argc, char **argv)
     size_t at = 0;
     for (char **word = cli->arguments; *word && at < sizeof(text); word++) /* unquoted too */
         at += (size_t)snprintf(text + at, sizeof(text) - at, "%s", *word);
-    return show_vocabulary(text, r.json, &err) < 0 ? cli_fail(cli, &err) : 0;
+    next_part(next_part(next_part(text, w.ns), w.feature), w.value);
+    bool alone = *w.ns && !*w.feature && !vocabulary_namespace_find(w.ns);
+    if (alone && !r.json && find_word(w.ns, &out))
+        return cli_print(out.data, out.len, err);
+    if (*w.ns)
+        OCV_TRY(check_words(&w, err));
+    namespace_ref each, ns = vocabulary_namespace_find(w.ns);
+    feature_ref feature = ns && *w.feature ? vocabulary_feature_find(ns, w.feature) : NULL;
+    ocv_auto_json *list = json_array();
+    if (ns && !r.json)
+        OCV_TRY(feature ? print_feature(ns, feature, &out, err) : print_features(ns, &out, err));
+    for (size_t i = 0; (r.json || !ns) && (each = vocabulary_namespace_at(i)) != NULL; i++) {
+        if (!r.json)
+            OCV_TRY(ocv_buffer_printf(&out, err, "%-12s  %s  %s\n", each->name, each->kind,
+                                      each->meaning));
+        else if (!ns || ns == each)
+            json_array_append_new(list, json_namespace(each, feature));
+    }
+    if (r.json) {
+        ocv_auto_json *root =
+            json_pack("{s:s, s:O}", "schema", "dev.ocivariant.vocabulary/v1", "namespaces", list);
+        OCV_TRY(root ? ocv_json_append(root, JSON_INDENT(2), &out, err) : ocv_error_nomem(err));
+        OCV_TRY(ocv_buffer_append(&out, "\n", 1, err));
+    }
+    return cli_print(out.data, out.len, err);
 }

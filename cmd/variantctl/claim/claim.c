@@ -134,53 +134,6 @@ static int make_claim(const struct claim_options *r, const struct image *image,
     return OCV_ERR_NO_MATCH;
 }
 
-static int claim_image(const struct claim_options *r, struct ocv_error *err)
-{
-    struct cli *cli = r->cli;
-    ocv_auto_image image = {0};
-    __attribute__((cleanup(claim_matched_free))) struct claim_matched matched = {0};
-    OCV_TRY(cli_load(cli, err));
-    OCV_TRY(image_open_either(cli, r->index_file, r->image, &image, true, err));
-    /* A misspelt name must not pass as a property that the image does not need. */
-    OCV_TRY(names_check(cli, ocv_config_for_reference(cli->config, image.reference), NULL,
-                        image.index, err));
-    OCV_TRY(names_check_label(image.text, image.index, cli->label, err));
-    OCV_TRY(image_finish(cli, &image, err));
-    ocv_auto(ocv_claim) claim = NULL;
-    ocv_auto(ocv_reference) reference = NULL;
-    struct claim_manifest manifest = {0};
-    char name[CLAIM_NAME_MAX], index[REFERENCE_MAX], pinned[REFERENCE_MAX];
-    OCV_TRY(find_names(r, &image, &manifest, name, &reference, err));
-    if (r->job.fleet)
-        OCV_TRY(claim_match(r->cli, &r->job, &image, &matched, err));
-    OCV_TRY(make_claim(r, &image, &matched, &claim, err));
-    snprintf(index, sizeof(index), "%s@%s", reference->name, ocv_index_digest(image.index));
-    manifest.index = image.choice ? NULL : index; /* a tag rule's index is not in the registry */
-    manifest.claim = claim;
-    manifest.count = r->count;
-    if (matched.entry) { /* by digest, since a node might otherwise choose another build */
-        snprintf(pinned, sizeof(pinned), "%s@%s", reference->name, matched.entry->digest);
-        manifest.image = pinned;
-        manifest.classes = matched.classes;
-        manifest.n_classes = matched.n_classes;
-    }
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, CLAIM_OUTPUT_MAX);
-    ocv_auto_json *objects = claim_manifest_make(&manifest);
-    if (!objects)
-        return ocv_error_nomem(err);
-    if (r->json) {
-        ocv_auto_json *list =
-            json_pack("{s:s, s:s, s:O}", "apiVersion", "v1", "kind", "List", "items", objects);
-        if (!list)
-            return ocv_error_nomem(err);
-        OCV_TRY(ocv_json_append(list, JSON_INDENT(2), &text, err));
-        OCV_TRY(ocv_buffer_append(&text, "\n", 1, err));
-    } else
-        OCV_TRY(claim_yaml_format(objects, &text, err));
-    return cli_print(text.data, text.len, err);
-}
-
 static int check_options(const struct claim_options *r, struct ocv_error *err)
 {
     struct cli *cli = r->cli;
@@ -221,16 +174,56 @@ static int check_options(const struct claim_options *r, struct ocv_error *err)
 
 int cmd_claim(struct cli *cli, int argc, char **argv)
 {
-    struct ocv_error err = {0};
-    struct claim_options request = {.cli = cli};
-    int code = cli_read(cli, &command, &request, argc, argv);
+    struct ocv_error *err = &cli->err;
+    struct claim_options r = {.cli = cli};
+    int code = cli_read(cli, &command, &r, argc, argv);
     if (code >= 0)
         return code;
-    request.image = *cli->arguments;
-    if (check_options(&request, &err) < 0)
-        return cli_fail(cli, &err);
-    bool slurm = request.engine && !strcmp(request.engine, "slurm");
-    int status = slurm ? claim_for_slurm(cli, &request.slurm, request.index_file, &err)
-                       : claim_image(&request, &err);
-    return status < 0 ? cli_fail(cli, &err) : 0;
+    r.image = *cli->arguments;
+    OCV_TRY(check_options(&r, err));
+    if (r.engine && !strcmp(r.engine, "slurm"))
+        return claim_for_slurm(cli, &r.slurm, r.index_file, err);
+
+    ocv_auto_image image = {0};
+    __attribute__((cleanup(claim_matched_free))) struct claim_matched matched = {0};
+    OCV_TRY(cli_load(cli, err));
+    OCV_TRY(image_open_either(cli, r.index_file, r.image, &image, true, err));
+    /* A misspelt name must not pass as a property that the image does not need. */
+    OCV_TRY(names_check(cli, ocv_config_for_reference(cli->config, image.reference), NULL,
+                        image.index, err));
+    OCV_TRY(names_check_label(image.text, image.index, cli->label, err));
+    OCV_TRY(image_finish(cli, &image, err));
+    ocv_auto(ocv_claim) claim = NULL;
+    ocv_auto(ocv_reference) reference = NULL;
+    struct claim_manifest manifest = {0};
+    char name[CLAIM_NAME_MAX], index[REFERENCE_MAX], pinned[REFERENCE_MAX];
+    OCV_TRY(find_names(&r, &image, &manifest, name, &reference, err));
+    if (r.job.fleet)
+        OCV_TRY(claim_match(cli, &r.job, &image, &matched, err));
+    OCV_TRY(make_claim(&r, &image, &matched, &claim, err));
+    snprintf(index, sizeof(index), "%s@%s", reference->name, ocv_index_digest(image.index));
+    manifest.index = image.choice ? NULL : index; /* a tag rule's index is not in the registry */
+    manifest.claim = claim;
+    manifest.count = r.count;
+    if (matched.entry) { /* by digest, since a node might otherwise choose another build */
+        snprintf(pinned, sizeof(pinned), "%s@%s", reference->name, matched.entry->digest);
+        manifest.image = pinned;
+        manifest.classes = matched.classes;
+        manifest.n_classes = matched.n_classes;
+    }
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, CLAIM_OUTPUT_MAX);
+    ocv_auto_json *objects = claim_manifest_make(&manifest);
+    if (!objects)
+        return ocv_error_nomem(err);
+    if (r.json) {
+        ocv_auto_json *list =
+            json_pack("{s:s, s:s, s:O}", "apiVersion", "v1", "kind", "List", "items", objects);
+        if (!list)
+            return ocv_error_nomem(err);
+        OCV_TRY(ocv_json_append(list, JSON_INDENT(2), &text, err));
+        OCV_TRY(ocv_buffer_append(&text, "\n", 1, err));
+    } else
+        OCV_TRY(claim_yaml_format(objects, &text, err));
+    return cli_print(text.data, text.len, err);
 }

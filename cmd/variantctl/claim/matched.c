@@ -8,15 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool runs_entry(const struct ocv_decision *decision, const struct ocv_entry *entry)
-{
-    const struct ocv_entry *other;
-    for (size_t i = 0; (other = ocv_decision_order(decision, i)); i++)
-        if (other == entry)
-            return true;
-    return false;
-}
-
 static int compare_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -62,9 +53,15 @@ int claim_match(struct cli *cli, const struct claim_job *job, const struct image
         struct ocv_node node = ocv_fleet_node(out->fleet, i, &place);
         used[place] |= !node.excluded && node.slots > 0;
     }
-    for (size_t i = 0; i < n; i++)
-        if (used[i] && runs_entry(ocv_match_decision(match, i), out->entry))
+    for (size_t i = 0; i < n; i++) {
+        const struct ocv_entry *runs = NULL;
+        size_t k = 0;
+        while (used[i] && (runs = ocv_decision_order(ocv_match_decision(match, i), k)) &&
+               runs != out->entry)
+            k++;
+        if (runs)
             out->classes[out->n_classes++] = ocv_fleet_class(out->fleet, i);
+    }
     qsort(out->classes, out->n_classes, sizeof(*out->classes), compare_names);
     return OCV_OK;
 }

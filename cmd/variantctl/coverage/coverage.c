@@ -98,28 +98,9 @@ static const struct cli_command command = {
            "  variantctl coverage --profiles fleet --index index.json\n"
            "  variantctl coverage --profiles fleet --after new oci:images:app\n"};
 
-static int decide_and_print(const struct coverage_request *r, struct ocv_error *err)
-{
-    ocv_auto_image image = {0};
-    __attribute__((cleanup(coverage_free))) struct coverage c = {0};
-    ocv_auto_buffer out;
-    ocv_buffer_init(&out, COVERAGE_OUTPUT_MAX);
-    OCV_TRY(cli_load(r->cli, err));
-    OCV_TRY(coverage_read_hosts(r, &c, err));
-    OCV_TRY(image_open_either(r->cli, r->index_file, *r->images, &image, true, err));
-    OCV_TRY(coverage_decide(r->cli, &image, &c, err));
-    OCV_TRY(r->json ? coverage_format_json(&c, &out, err) : coverage_format(&c, &out, err));
-    OCV_TRY(cli_print(out.data, out.len, err));
-    if (r->fail_on_nothing)
-        OCV_TRY(check_gate(&c, coverage_gets_nothing, "nothing fits", err));
-    if (r->fail_on_default)
-        OCV_TRY(check_gate(&c, coverage_gets_default, "only the default fits", err));
-    return OCV_OK;
-}
-
 int cmd_coverage(struct cli *cli, int argc, char **argv)
 {
-    struct ocv_error err = {0};
+    struct ocv_error *err = &cli->err;
     struct coverage_request r = {.cli = cli};
     int code = cli_read(cli, &command, &r, argc, argv);
     if (code >= 0)
@@ -129,24 +110,37 @@ int cmd_coverage(struct cli *cli, int argc, char **argv)
     r.images = (const char *const *)cli->arguments;
     r.n_images = cli->n_arguments;
     bool compare = r.before || r.after;
-    if (compare && (r.fail_on_nothing || r.fail_on_default)) {
-        ocv_error_set(&err, OCV_ERR_INVALID, "%s: --fail-on takes one image and no --before",
-                      cli->verb);
-        return cli_fail(cli, &err);
-    }
+    if (compare && (r.fail_on_nothing || r.fail_on_default))
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: --fail-on takes one image and no --before",
+                             cli->verb);
     if (r.n_profiles == 0 ||
         (compare ? r.index_file || r.n_images == 0 : (r.index_file != NULL) + r.n_images != 1)) {
-        ocv_error_set(&err, OCV_ERR_INVALID,
+        ocv_error_set(err, OCV_ERR_INVALID,
                       compare ? "%s: --before and --after compare images by name, with --profiles"
                               : "%s: give --profiles and one IMAGE, oci:DIR[:TAG] or --index",
                       cli->verb);
         if (r.n_profiles == 0)
-            ocv_error_hint(&err,
+            ocv_error_hint(err,
                            "--profiles takes a directory with what 'variantctl probe' prints on "
                            "each machine, as NAME.json");
-        return cli_fail(cli, &err);
+        return OCV_ERR_INVALID;
     }
     if (compare)
         return coverage_compare(&r);
-    return decide_and_print(&r, &err) < 0 ? cli_fail(cli, &err) : 0;
+
+    ocv_auto_image image = {0};
+    __attribute__((cleanup(coverage_free))) struct coverage c = {0};
+    ocv_auto_buffer out;
+    ocv_buffer_init(&out, COVERAGE_OUTPUT_MAX);
+    OCV_TRY(cli_load(cli, err));
+    OCV_TRY(coverage_read_hosts(&r, &c, err));
+    OCV_TRY(image_open_either(cli, r.index_file, *r.images, &image, true, err));
+    OCV_TRY(coverage_decide(cli, &image, &c, err));
+    OCV_TRY(r.json ? coverage_format_json(&c, &out, err) : coverage_format(&c, &out, err));
+    OCV_TRY(cli_print(out.data, out.len, err));
+    if (r.fail_on_nothing)
+        OCV_TRY(check_gate(&c, coverage_gets_nothing, "nothing fits", err));
+    if (r.fail_on_default)
+        OCV_TRY(check_gate(&c, coverage_gets_default, "only the default fits", err));
+    return OCV_OK;
 }

@@ -79,32 +79,6 @@ static int by_name(const void *a, const void *b)
                   (*(struct coverage_host *const *)b)->name);
 }
 
-/* Hosts with equal file names (a/gpu.json and b/gpu.json) are named by their paths. */
-static int separate_names(struct coverage *c, struct ocv_error *err)
-{
-    ocv_auto_free struct coverage_host **sorted = calloc(c->n + 1, sizeof(struct coverage_host *));
-    if (!sorted)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < c->n; i++)
-        sorted[i] = &c->hosts[i];
-    qsort(sorted, c->n, sizeof(*sorted), by_name);
-    for (size_t i = 0, end; i < c->n; i = end) {
-        for (end = i + 1; end < c->n && !strcmp(sorted[i]->name, sorted[end]->name); end++)
-            ;
-        for (size_t k = i; end - i > 1 && k < end; k++) {
-            char *path = strdup(sorted[k]->path);
-            size_t len = path ? strlen(path) : 0;
-            if (len > 5 && !strcmp(path + len - 5, ".json"))
-                path[len - 5] = '\0';
-            free(sorted[k]->name);
-            sorted[k]->name = path;
-            if (!path)
-                return ocv_error_nomem(err);
-        }
-    }
-    return OCV_OK;
-}
-
 static int read_profile(struct cli *cli, struct coverage_host *host, struct ocv_error *err)
 {
     ocv_auto_buffer text;
@@ -175,7 +149,27 @@ int coverage_read_hosts(const struct coverage_request *r, struct coverage *c, st
             OCV_TRY(add_host(c, file, err));
         }
     }
-    OCV_TRY(separate_names(c, err));
+    /* Hosts with equal file names (a/gpu.json and b/gpu.json) are named by their paths. */
+    ocv_auto_free struct coverage_host **sorted = calloc(c->n + 1, sizeof(struct coverage_host *));
+    if (!sorted)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < c->n; i++)
+        sorted[i] = &c->hosts[i];
+    qsort(sorted, c->n, sizeof(*sorted), by_name);
+    for (size_t i = 0, end; i < c->n; i = end) {
+        for (end = i + 1; end < c->n && !strcmp(sorted[i]->name, sorted[end]->name); end++)
+            ;
+        for (size_t k = i; end - i > 1 && k < end; k++) {
+            char *path = strdup(sorted[k]->path);
+            size_t len = path ? strlen(path) : 0;
+            if (len > 5 && !strcmp(path + len - 5, ".json"))
+                path[len - 5] = '\0';
+            free(sorted[k]->name);
+            sorted[k]->name = path;
+            if (!path)
+                return ocv_error_nomem(err);
+        }
+    }
     return read_profiles(r, c, err);
 }
 

@@ -20,12 +20,18 @@ static const struct cli_command command = {
            "  variantctl export backendai --profile h100.json\n"
            "  variantctl export backendai --devices nvidia=0\n"};
 
-static int export_backendai(struct cli *cli, struct ocv_error *err)
+int cmd_export_backendai(struct cli *cli, int argc, char **argv)
 {
+    struct ocv_error *err = &cli->err;
     ocv_auto_buffer out;
     ocv_buffer_init(&out, ESSENCE_MAX);
-    OCV_TRY(cli_load(cli, err));
     char class[OCV_CLASS_MAX];
+    int code = cli_read(cli, &command, NULL, argc, argv);
+    if (code >= 0)
+        return code;
+    if (cli->n_arguments)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s takes no argument", cli->verb);
+    OCV_TRY(cli_load(cli, err));
     OCV_TRY(cli_profile(cli, err));
     OCV_TRY(ocv_profile_class(cli->profile, class, err));
     OCV_TRY(ocv_buffer_printf(&out, err,
@@ -35,16 +41,4 @@ static int export_backendai(struct cli *cli, struct ocv_error *err)
     OCV_TRY(ocv_profile_essence(cli->profile, &out, err));
     OCV_TRY(ocv_buffer_printf(&out, err, "}}\n"));
     return cli_print(out.data, out.len, err);
-}
-
-int cmd_export_backendai(struct cli *cli, int argc, char **argv)
-{
-    struct ocv_error err = {0};
-    int code = cli_read(cli, &command, NULL, argc, argv);
-    if (code >= 0)
-        return code;
-    int status = cli->n_arguments
-                     ? ocv_error_set(&err, OCV_ERR_INVALID, "%s takes no argument", cli->verb)
-                     : export_backendai(cli, &err);
-    return status < 0 ? cli_fail(cli, &err) : 0;
 }

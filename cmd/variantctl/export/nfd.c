@@ -62,18 +62,26 @@ static int put_property(void *data, struct ocv_property p, struct ocv_error *err
                              p.value);
 }
 
-static int export_nfd(const struct nfd_options *r, struct ocv_error *err)
+int cmd_export_nfd(struct cli *cli, int argc, char **argv)
 {
+    struct ocv_error *err = &cli->err;
+    struct nfd_options r = {.cli = cli};
     ocv_auto_buffer out;
     char class[OCV_CLASS_MAX];
     ocv_buffer_init(&out, FILE_MAX_BYTES);
-    OCV_TRY(cli_load(r->cli, err));
-    OCV_TRY(cli_profile(r->cli, err));
-    OCV_TRY(ocv_profile_class(r->cli->profile, class, err));
-    if (r->expires_ms > 0) {
+    (void)ocv_duration_parse(EXPIRES, &r.expires_ms);
+    int code = cli_read(cli, &command, &r, argc, argv);
+    if (code >= 0)
+        return code;
+    if (cli->n_arguments)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s takes no argument", cli->verb);
+    OCV_TRY(cli_load(cli, err));
+    OCV_TRY(cli_profile(cli, err));
+    OCV_TRY(ocv_profile_class(cli->profile, class, err));
+    if (r.expires_ms > 0) {
         char text[32];
         struct tm tm;
-        time_t when = time(NULL) + (time_t)(r->expires_ms / 1000);
+        time_t when = time(NULL) + (time_t)(r.expires_ms / 1000);
         if (!gmtime_r(&when, &tm) || tm.tm_year > 8000 ||
             !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
             return ocv_error_set(err, OCV_ERR_INVALID, "--expires: too long");
@@ -81,7 +89,7 @@ static int export_nfd(const struct nfd_options *r, struct ocv_error *err)
     }
     int status = ocv_buffer_printf(&out, err, PREFIX "class=%s\n", class);
     if (status == OCV_OK)
-        status = ocv_slurm_properties(r->cli->profile, put_property, &out, err);
+        status = ocv_slurm_properties(cli->profile, put_property, &out, err);
     if (status == OCV_ERR_DATA)
         return ocv_error_set(err, status,
                              "the properties take more than %u bytes, which "
@@ -89,21 +97,6 @@ static int export_nfd(const struct nfd_options *r, struct ocv_error *err)
                              FILE_MAX_BYTES);
     if (status < 0)
         return status;
-    return r->output ? ocv_file_write(r->output, out.data, out.len, err)
-                     : cli_print(out.data, out.len, err);
-}
-
-int cmd_export_nfd(struct cli *cli, int argc, char **argv)
-{
-    struct ocv_error err = {0};
-    struct nfd_options r = {.cli = cli};
-    (void)ocv_duration_parse(EXPIRES, &r.expires_ms);
-    int code = cli_read(cli, &command, &r, argc, argv);
-    if (code >= 0)
-        return code;
-    if (cli->n_arguments) {
-        ocv_error_set(&err, OCV_ERR_INVALID, "%s takes no argument", cli->verb);
-        return cli_fail(cli, &err);
-    }
-    return export_nfd(&r, &err) < 0 ? cli_fail(cli, &err) : 0;
+    return r.output ? ocv_file_write(r.output, out.data, out.len, err)
+                    : cli_print(out.data, out.len, err);
 }

@@ -73,46 +73,40 @@ static int put_node(const struct slurm_options *r, const char *name,
                 : ocv_buffer_printf(out, err, "Feature=%s\n", text);
 }
 
-static int export_slurm(const struct slurm_options *r, struct ocv_error *err)
+int cmd_export_slurm(struct cli *cli, int argc, char **argv)
 {
-    struct cli *cli = r->cli;
+    struct ocv_error *err = &cli->err;
+    struct slurm_options r = {.cli = cli};
     ocv_auto(ocv_fleet) fleet = NULL;
     ocv_auto_buffer out;
     ocv_buffer_init(&out, OUTPUT_MAX);
+    int code = cli_read(cli, &command, &r, argc, argv);
+    if (code >= 0)
+        return code;
     if (cli->n_arguments)
         return ocv_error_set(err, OCV_ERR_INVALID, "%s takes no argument", cli->verb);
-    if (r->scontrol && r->features)
+    if (r.scontrol && r.features)
         return ocv_error_set(err, OCV_ERR_INVALID, "%s: --scontrol or --features", cli->verb);
     OCV_TRY(cli_load(cli, err));
-    if (r->fleet) {
+    if (r.fleet) {
         size_t skipped, k;
         OCV_TRY(ocv_fleet_new(&fleet, err));
-        OCV_TRY(fleet_read(cli, r->fleet, false, fleet, &skipped, err));
+        OCV_TRY(fleet_read(cli, r.fleet, false, fleet, &skipped, err));
         for (size_t i = 0; i < ocv_fleet_count(fleet); i++) {
             struct ocv_node node = ocv_fleet_node(fleet, i, &k);
-            OCV_TRY(put_node(r, node.name, ocv_fleet_class_profile(fleet, k), &out, err));
+            OCV_TRY(put_node(&r, node.name, ocv_fleet_class_profile(fleet, k), &out, err));
         }
     } else {
-        const char *name = r->node;
+        const char *name = r.node;
         char own[256] = "";
         OCV_TRY(cli_profile(cli, err));
         if (!name && !cli->profile_file && gethostname(own, sizeof(own) - 1) == 0) {
             own[strcspn(own, ".")] = '\0'; /* like slurmd's default node name */
             name = own;
         }
-        if (r->scontrol && !name)
+        if (r.scontrol && !name)
             return ocv_error_set(err, OCV_ERR_INVALID, "%s: give --node, too", cli->verb);
-        OCV_TRY(put_node(r, r->scontrol ? name : NULL, cli->profile, &out, err));
+        OCV_TRY(put_node(&r, r.scontrol ? name : NULL, cli->profile, &out, err));
     }
     return cli_print(out.data, out.len, err);
-}
-
-int cmd_export_slurm(struct cli *cli, int argc, char **argv)
-{
-    struct ocv_error err = {0};
-    struct slurm_options r = {.cli = cli};
-    int code = cli_read(cli, &command, &r, argc, argv);
-    if (code >= 0)
-        return code;
-    return export_slurm(&r, &err) < 0 ? cli_fail(cli, &err) : 0;
 }

@@ -53,30 +53,23 @@ static const struct cli_command command = {
            "  variantctl fleet pack fleet h100.json >fleet.packed\n"
            "  variantctl fleet generate --seed 7 h100.json | variantctl fleet pack - >packed\n"};
 
-static int pack_fleet(const struct fleet_options *r, char **paths, struct ocv_error *err)
+int cmd_fleet_pack(struct cli *cli, int argc, char **argv)
 {
+    struct ocv_error *err = &cli->err;
+    struct fleet_options r = {.cli = cli};
     ocv_auto(ocv_fleet) fleet = NULL;
     ocv_auto_buffer out;
     size_t skipped;
     ocv_buffer_init(&out, OCV_FLEET_MAX);
-    OCV_TRY(cli_load(r->cli, err));
-    OCV_TRY(ocv_fleet_new(&fleet, err));
-    for (; *paths; paths++)
-        OCV_TRY(fleet_read(r->cli, *paths, r->strict, fleet, &skipped, err));
-    OCV_TRY(ocv_fleet_pack(fleet, &out, err));
-    return cli_print(out.data, out.len, err);
-}
-
-int cmd_fleet_pack(struct cli *cli, int argc, char **argv)
-{
-    struct ocv_error err = {0};
-    struct fleet_options r = {.cli = cli};
     int code = cli_read(cli, &command, &r, argc, argv);
     if (code >= 0)
         return code;
-    if (!cli->n_arguments) {
-        ocv_error_set(&err, OCV_ERR_INVALID, "%s: give a FLEET", cli->verb);
-        return cli_fail(cli, &err);
-    }
-    return pack_fleet(&r, cli->arguments, &err) < 0 ? cli_fail(cli, &err) : 0;
+    if (!cli->n_arguments)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: give a FLEET", cli->verb);
+    OCV_TRY(cli_load(cli, err));
+    OCV_TRY(ocv_fleet_new(&fleet, err));
+    for (char **path = cli->arguments; *path; path++)
+        OCV_TRY(fleet_read(cli, *path, r.strict, fleet, &skipped, err));
+    OCV_TRY(ocv_fleet_pack(fleet, &out, err));
+    return cli_print(out.data, out.len, err);
 }

@@ -112,33 +112,44 @@ static json_t *make_class(const json_t *base, unsigned number, uint64_t *state)
     return root;
 }
 
-static int generate_fleet(const struct generate_options *r, char **paths, size_t n,
-                          struct ocv_error *err)
+int cmd_fleet_generate(struct cli *cli, int argc, char **argv)
 {
-    uint64_t state = r->seed;
+    struct ocv_error *err = &cli->err;
+    struct generate_options r = {.nodes = 1000, .classes = 40};
+    int code = cli_read(cli, &command, &r, argc, argv);
+    if (code >= 0)
+        return code;
+    size_t n = cli->n_arguments;
+    if (!r.seeded || !n || n > PROFILES_MAX)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: give --seed and from one to %u PROFILEs",
+                             cli->verb, PROFILES_MAX);
+    if (r.classes > r.nodes)
+        r.classes = r.nodes;
+    uint64_t state = r.seed;
     ocv_auto_json *classes = json_array();
     ocv_auto_json *bases = json_array();
     if (!classes || !bases)
         return ocv_error_nomem(err);
     for (size_t i = 0; i < n; i++) {
+        const char *path = cli->arguments[i];
         json_t *base = NULL;
         ocv_auto_buffer text;
         ocv_auto(ocv_profile) profile = NULL;
         ocv_buffer_init(&text, OCV_PROFILE_MAX);
-        OCV_TRY(cli_read_file(paths[i], &text, err));
+        OCV_TRY(cli_read_file(path, &text, err));
         if (ocv_profile_parse(text.data ? text.data : "", text.len, &profile, err) < 0 ||
             ocv_json_load("profile", text.data, text.len, OCV_PROFILE_MAX, &base, err) < 0)
-            return ocv_error_prefix(err, "%s", paths[i]);
+            return ocv_error_prefix(err, "%s", path);
         if (json_array_append_new(bases, base) != 0)
             return ocv_error_nomem(err);
     }
-    for (unsigned i = 0; i < r->classes; i++)
+    for (unsigned i = 0; i < r.classes; i++)
         if (json_array_append_new(classes, make_class(json_array_get(bases, i % n), i, &state)) !=
             0)
             return ocv_error_nomem(err);
-    for (unsigned i = 0; i < r->nodes; i++) {
+    for (unsigned i = 0; i < r.nodes; i++) {
         /* every class has a node */
-        size_t at = i < r->classes ? i : next_random(&state) % (r->classes ? r->classes : 1);
+        size_t at = i < r.classes ? i : next_random(&state) % (r.classes ? r.classes : 1);
         json_t *class = json_array_get(classes, at), *name = json_sprintf("node-%06u", i);
         ocv_auto_buffer line;
         ocv_buffer_init(&line, LINE_BYTES_MAX);
@@ -149,21 +160,4 @@ static int generate_fleet(const struct generate_options *r, char **paths, size_t
         OCV_TRY(cli_print(line.data, line.len, err));
     }
     return OCV_OK;
-}
-
-int cmd_fleet_generate(struct cli *cli, int argc, char **argv)
-{
-    struct ocv_error err = {0};
-    struct generate_options r = {.nodes = 1000, .classes = 40};
-    int code = cli_read(cli, &command, &r, argc, argv);
-    if (code >= 0)
-        return code;
-    if (!r.seeded || !cli->n_arguments || cli->n_arguments > PROFILES_MAX) {
-        ocv_error_set(&err, OCV_ERR_INVALID, "%s: give --seed and from one to %u PROFILEs",
-                      cli->verb, PROFILES_MAX);
-        return cli_fail(cli, &err);
-    }
-    if (r.classes > r.nodes)
-        r.classes = r.nodes;
-    return generate_fleet(&r, cli->arguments, cli->n_arguments, &err) < 0 ? cli_fail(cli, &err) : 0;
 }

@@ -56,41 +56,46 @@ static const struct cli_command command = {
            "  variantctl index create --from app.yaml\n"
            "  variantctl index create --dry-run --from-tags '1.0-*' registry.example/app:2.0\n"};
 
-static int create_index(struct edit *e, struct ocv_error *err)
+int cmd_index_create(struct cli *cli, int argc, char **argv)
 {
+    struct ocv_error *err = &cli->err;
+    __attribute__((cleanup(edit_free))) struct edit e = {.build = {.cli = cli}};
+    int code = cli_read(cli, &command, &e, argc, argv);
+    if (code >= 0)
+        return code;
     ocv_auto(ocv_edit_source) source = NULL;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, SOURCE_MAX);
-    if (e->from) {
-        OCV_TRY(cli_read_file(e->from, &text, err));
-        OCV_TRY(ocv_edit_source_parse(e->from, text.data ? text.data : "", text.len, &source, err));
+    if (e.from) {
+        OCV_TRY(cli_read_file(e.from, &text, err));
+        OCV_TRY(ocv_edit_source_parse(e.from, text.data ? text.data : "", text.len, &source, err));
     }
     const char *target = source ? ocv_edit_source_target(source) : NULL;
-    char **arguments = e->build.cli->arguments;
+    char **arguments = cli->arguments;
     bool given = *arguments && (!target || !strchr(*arguments, '='));
     if (given)
         target = *arguments++;
-    if (e->rules && !e->tags)
+    if (e.rules && !e.tags)
         return ocv_error_set(err, OCV_ERR_INVALID, "index create: --rules requires --from-tags");
-    if (!target && e->tags)
+    if (!target && e.tags)
         return ocv_error_set(err, OCV_ERR_INVALID,
                              "index create: --from-tags needs the name of the index, too: index "
                              "create --from-tags '%s' REPO:TAG",
-                             e->tags);
+                             e.tags);
     if (target && !source && strchr(target, '='))
         return ocv_error_set(err, OCV_ERR_INVALID,
                              "index create: the name of the index comes first: index create "
                              "REPO:TAG '%.200s'",
                              target);
-    if (!target || (!*arguments && !e->defaults.n && !source && !e->tags))
+    if (!target || (!*arguments && !e.defaults.n && !source && !e.tags))
         return ocv_error_set(err, OCV_ERR_INVALID,
                              "index create: give REPO:TAG or oci:DIR:TAG, and at least one "
                              "LABEL=REF");
-    struct build *b = &e->build;
+    struct build *b = &e.build;
     /* Options and arguments may add what the file lacks. */
-    bool whole = !*arguments && !e->defaults.n && !e->annotations.n && !e->tags && !b->derive;
-    b->from = e->from;
-    OCV_TRY(edit_items(e, arguments, err)); /* check usage before any request */
+    bool whole = !*arguments && !e.defaults.n && !e.annotations.n && !e.tags && !b->derive;
+    b->from = e.from;
+    OCV_TRY(edit_items(&e, arguments, err)); /* check usage before any request */
     OCV_TRY(cli_load(b->cli, err));
     if (source && whole)
         OCV_TRY(build_review_source(b, source, err));
@@ -99,21 +104,10 @@ static int create_index(struct edit *e, struct ocv_error *err)
     b->derive = b->derive || (source && ocv_edit_source_derives(source));
     OCV_TRY(build_begin(b, target, false, err));
     if (source)
-        OCV_TRY(build_from_source(b, e->from, source, err));
-    OCV_TRY(edit_annotations(e, err));
-    if (e->tags)
-        OCV_TRY(build_from_tags(b, e->tags, e->rules, err));
+        OCV_TRY(build_from_source(b, e.from, source, err));
+    OCV_TRY(edit_annotations(&e, err));
+    if (e.tags)
+        OCV_TRY(build_from_tags(b, e.tags, e.rules, err));
     OCV_TRY(build_read(b, err));
     return build_finish(b, err);
-}
-
-int cmd_index_create(struct cli *cli, int argc, char **argv)
-{
-    struct ocv_error err = {0};
-    struct edit e = {.build = {.cli = cli}};
-    int code = cli_read(cli, &command, &e, argc, argv);
-    if (code < 0)
-        code = create_index(&e, &err) < 0 ? cli_fail(cli, &err) : 0;
-    edit_free(&e);
-    return code;
 }

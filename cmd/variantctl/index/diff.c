@@ -39,37 +39,29 @@ static int open_any(struct cli *cli, const char *name, struct image *out, struct
     return file ? image_open_file(name, out, err) : image_open(cli, name, out, err);
 }
 
-static int diff_indexes(struct cli *cli, char **names, bool json, bool *differ,
-                        struct ocv_error *err)
-{
-    ocv_auto_image before = {0};
-    ocv_auto_image after = {0};
-    OCV_TRY(cli_load(cli, err));
-    OCV_TRY(open_any(cli, names[0], &before, err));
-    OCV_TRY(open_any(cli, names[1], &after, err));
-    *differ = strcmp(before.top.digest, after.top.digest) != 0;
-    const struct changes_side old = {before.index, &before.body, before.top.digest},
-                              new = {after.index, &after.body, after.top.digest};
-    ocv_auto_json *root = changes_between(&old, &new);
-    if (json || !root)
-        return print_document(ocv_steal(&root), err);
-    changes_print(root, stdout);
-    return cli_print("", 0, err);
-}
-
 int cmd_index_diff(struct cli *cli, int argc, char **argv)
 {
-    struct ocv_error err = {0};
+    struct ocv_error *err = &cli->err;
     struct diff_options r = {0};
-    bool differ = false;
+    ocv_auto_image before = {0};
+    ocv_auto_image after = {0};
     int code = cli_read(cli, &command, &r, argc, argv);
     if (code >= 0)
         return code;
-    if (cli->n_arguments != 2) {
-        ocv_error_set(&err, OCV_ERR_INVALID, "index diff: give OLD and NEW");
-        return cli_fail(cli, &err);
+    if (cli->n_arguments != 2)
+        return ocv_error_set(err, OCV_ERR_INVALID, "index diff: give OLD and NEW");
+    OCV_TRY(cli_load(cli, err));
+    OCV_TRY(open_any(cli, cli->arguments[0], &before, err));
+    OCV_TRY(open_any(cli, cli->arguments[1], &after, err));
+    bool differ = strcmp(before.top.digest, after.top.digest) != 0;
+    const struct changes_side old = {before.index, &before.body, before.top.digest},
+                              new = {after.index, &after.body, after.top.digest};
+    ocv_auto_json *root = changes_between(&old, &new);
+    if (r.json || !root) {
+        OCV_TRY(print_document(ocv_steal(&root), err));
+    } else {
+        changes_print(root, stdout);
+        OCV_TRY(cli_print("", 0, err));
     }
-    if (diff_indexes(cli, cli->arguments, r.json, &differ, &err) < 0)
-        return cli_fail(cli, &err);
     return r.exit_code && differ ? ocv_error_exit_code(OCV_ERR_CHECK) : 0;
 }

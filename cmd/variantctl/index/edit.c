@@ -227,21 +227,17 @@ int cmd_index_edit(struct cli *cli, int argc, char **argv)
                  {"remove", &remove_command, "the LABEL or DIGEST to remove", run_remove},
                  {"rm", &remove_command, "the LABEL or DIGEST to remove", run_remove},
                  {"annotate", &annotate_command, "what to change", run_annotate}};
-    struct ocv_error err = {0};
-    struct edit e = {.build = {.cli = cli}};
+    __attribute__((cleanup(edit_free))) struct edit e = {.build = {.cli = cli}};
     size_t v = 0;
     while (v + 1 < sizeof(verbs) / sizeof(*verbs) && strcmp(verbs[v].name, argv[0]) != 0)
         v++;
-    int status, code = cli_read(cli, verbs[v].command, &e, argc, argv);
+    int code = cli_read(cli, verbs[v].command, &e, argc, argv);
+    if (code >= 0)
+        return code;
     bool nothing = cli->n_arguments < 2 && !e.defaults.n && !e.ordinary && !e.labels.n &&
                    !e.annotations.n && !e.relayout;
-    if (code < 0) {
-        status = cli->n_arguments < 1 || nothing
-                     ? ocv_error_set(&err, OCV_ERR_INVALID, "index %s: give REPO:TAG and %s",
-                                     argv[0], verbs[v].wanted)
-                     : verbs[v].run(&e, cli->arguments, &err);
-        code = status < 0 ? cli_fail(cli, &err) : 0;
-    }
-    edit_free(&e);
-    return code;
+    if (cli->n_arguments < 1 || nothing)
+        return ocv_error_set(&cli->err, OCV_ERR_INVALID, "index %s: give REPO:TAG and %s", argv[0],
+                             verbs[v].wanted);
+    return verbs[v].run(&e, cli->arguments, &cli->err);
 }

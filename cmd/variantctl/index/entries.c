@@ -120,38 +120,6 @@ static int list_job(struct build *b, const struct item *item, struct index_image
     return ocv_edit_add(b->document, &image, err);
 }
 
-/* Add the entry for drivers that cannot compile the image's PTX; takes over `base`. */
-static int add_base(struct build *b, const struct item *item, size_t first,
-                    const struct ocv_descriptor *descriptor, const struct ocv_entry *listed,
-                    struct ocv_properties *base, const struct ocv_buffer *config,
-                    struct ocv_error *err)
-{
-    ocv_auto(ocv_properties) properties = base;
-    char label[64];
-    size_t image = b->jobs[first].image;
-    int n = snprintf(label, sizeof(label), "%s" OCV_TOOLKIT_MINOR_LABEL, item->label);
-    bool valid = n > 0 && (size_t)n < sizeof(label) && ocv_label_valid(label, (size_t)n);
-    bool taken = false;
-    for (size_t i = 0; i < b->n_items; i++)
-        taken = taken || (b->items[i].label && !strcmp(b->items[i].label, label));
-    if (b->relabel || !valid || taken) {
-        cli_warn(b->cli, "%s is left without its entry %s for older drivers: %s", item->label,
-                 label,
-                 b->relabel ? "with --relabel it would be another image"
-                 : valid    ? "another build has that label"
-                            : "that label is too long");
-        return OCV_OK;
-    }
-    struct index_image *job = new_job(b, image, label, err);
-    if (!job)
-        return OCV_ERR_NOMEM;
-    job->content = b->jobs[first].content;
-    job->shares_content = true;
-    job->properties = ocv_steal(&properties);
-    OCV_TRY(child_read(b->cli, &b->images[image], descriptor, &job->child, err));
-    return list_job(b, item, job, listed, config, err);
-}
-
 int build_add_image(struct build *b, const struct item *item, size_t image,
                     const struct ocv_descriptor *descriptor, const struct ocv_entry *listed,
                     struct ocv_error *err)
@@ -168,9 +136,32 @@ int build_add_image(struct build *b, const struct item *item, size_t image,
     if (b->derive)
         OCV_TRY(derive_child(b, item, job, &config, &base, err));
     OCV_TRY(list_job(b, item, job, listed, &config, err));
-    if (base)
-        OCV_TRY(add_base(b, item, first, descriptor, listed, ocv_steal(&base), &config, err));
-    return OCV_OK;
+    if (!base)
+        return OCV_OK;
+
+    /* The entry for drivers that cannot compile the image's PTX. */
+    char label[64];
+    int n = snprintf(label, sizeof(label), "%s" OCV_TOOLKIT_MINOR_LABEL, item->label);
+    bool valid = n > 0 && (size_t)n < sizeof(label) && ocv_label_valid(label, (size_t)n);
+    bool taken = false;
+    for (size_t i = 0; i < b->n_items; i++)
+        taken = taken || (b->items[i].label && !strcmp(b->items[i].label, label));
+    if (b->relabel || !valid || taken) {
+        cli_warn(b->cli, "%s is left without its entry %s for older drivers: %s", item->label,
+                 label,
+                 b->relabel ? "with --relabel it would be another image"
+                 : valid    ? "another build has that label"
+                            : "that label is too long");
+        return OCV_OK;
+    }
+    job = new_job(b, image, label, err);
+    if (!job)
+        return OCV_ERR_NOMEM;
+    job->content = b->jobs[first].content;
+    job->shares_content = true;
+    job->properties = ocv_steal(&base);
+    OCV_TRY(child_read(b->cli, &b->images[image], descriptor, &job->child, err));
+    return list_job(b, item, job, listed, &config, err);
 }
 
 /* The image's attestations follow it, with the bytes that they had in its index. */

@@ -130,47 +130,6 @@ static void print_plan(const struct build *b, const struct ocv_index *index)
            n == 1 ? "" : "s", format_bytes(bytes, text));
 }
 
-static int write_all(struct build *b, struct copier *copier, const struct ocv_buffer *bytes,
-                     struct ocv_error *err)
-{
-    bool told = !b->options.quiet && !b->options.json;
-    if (!b->options.dry_run)
-        OCV_TRY(place_prepare(&b->to, err));
-    for (size_t i = 0; i < b->n_jobs && !b->options.dry_run; i++) {
-        struct index_image *job = &b->jobs[i];
-        const struct image *image = &b->images[job->image];
-        bool relabelled = job->relabelled_from[0];
-        if (!to_copy(b, job))
-            continue;
-        int status =
-            copier_child(copier, image, &job->child, relabelled ? &job->config : NULL, err);
-        if (status == OCV_OK && b->options.referrers && !relabelled)
-            status = copy_referrers(copier, image, job->child.descriptor.digest, err);
-        if (status < 0)
-            return job->label ? ocv_error_prefix(err, "%s", job->label) : status;
-    }
-    OCV_TRY(publication_write(&b->publication, OCV_MEDIA_TYPE_INDEX, bytes, err));
-    progress_finish(copier->progress);
-    json_t *relabelled = json_array();
-    for (size_t i = 0; i < b->n_jobs; i++) {
-        const struct index_image *job = &b->jobs[i];
-        const char *was = job->relabelled_from, *now = job->child.descriptor.digest;
-        if (!*was)
-            continue;
-        if (told)
-            printf("%s: %s is now %s\n", job->label, was, now);
-        json_array_append_new(
-            relabelled, json_pack("{s:s?, s:s, s:s}", "label", job->label, "from", was, "to", now));
-    }
-    b->publication.old = b->edited ? &b->images[0].body : NULL; /* the tag, read first */
-    OCV_TRY(publication_print(&b->publication, copier, json_pack("{s:o}", "relabelled", relabelled),
-                              err));
-    if (!told)
-        return OCV_OK;
-    print_assumed(b);
-    return cli_print("", 0, err);
-}
-
 /* The document's bytes, and what readers see in them. */
 static int format_index(struct build *b, struct ocv_buffer *bytes, struct ocv_index **index,
                         struct ocv_error *err)
@@ -206,9 +165,43 @@ int build_finish(struct build *b, struct ocv_error *err)
     if (status < 0)
         return b->from ? ocv_error_prefix(err, "%s", b->from) : status;
     OCV_TRY(build_review(b, index, &bytes, err));
-    if (b->options.dry_run && !b->options.quiet && !b->options.json)
+    bool told = !b->options.quiet && !b->options.json;
+    if (b->options.dry_run && told)
         print_plan(b, index);
     ocv_auto_copier copier = {0};
     OCV_TRY(copier_open(b->cli, &b->to, write_progress(b->cli, &b->options), &copier, err));
-    return write_all(b, &copier, &bytes, err);
+    if (!b->options.dry_run)
+        OCV_TRY(place_prepare(&b->to, err));
+    for (size_t i = 0; i < b->n_jobs && !b->options.dry_run; i++) {
+        struct index_image *job = &b->jobs[i];
+        const struct image *image = &b->images[job->image];
+        bool relabelled = job->relabelled_from[0];
+        if (!to_copy(b, job))
+            continue;
+        status = copier_child(&copier, image, &job->child, relabelled ? &job->config : NULL, err);
+        if (status == OCV_OK && b->options.referrers && !relabelled)
+            status = copy_referrers(&copier, image, job->child.descriptor.digest, err);
+        if (status < 0)
+            return job->label ? ocv_error_prefix(err, "%s", job->label) : status;
+    }
+    OCV_TRY(publication_write(&b->publication, OCV_MEDIA_TYPE_INDEX, &bytes, err));
+    progress_finish(copier.progress);
+    json_t *relabelled = json_array();
+    for (size_t i = 0; i < b->n_jobs; i++) {
+        const struct index_image *job = &b->jobs[i];
+        const char *was = job->relabelled_from, *now = job->child.descriptor.digest;
+        if (!*was)
+            continue;
+        if (told)
+            printf("%s: %s is now %s\n", job->label, was, now);
+        json_array_append_new(
+            relabelled, json_pack("{s:s?, s:s, s:s}", "label", job->label, "from", was, "to", now));
+    }
+    b->publication.old = b->edited ? &b->images[0].body : NULL; /* the tag, read first */
+    OCV_TRY(publication_print(&b->publication, &copier,
+                              json_pack("{s:o}", "relabelled", relabelled), err));
+    if (!told)
+        return OCV_OK;
+    print_assumed(b);
+    return cli_print("", 0, err);
 }

@@ -21,44 +21,36 @@ static const struct cli_command command = {
            "  variantctl index copy --referrers registry.example/app:1.0 oci:mirror:app\n"
            "  variantctl index copy --expect none oci:images:app registry.example/new:1.0\n"};
 
-static int push_index(struct build *b, const char *from, const char *to, struct ocv_error *err)
+int cmd_index_copy(struct cli *cli, int argc, char **argv)
 {
+    struct ocv_error *err = &cli->err;
+    __attribute__((cleanup(build_free))) struct build b = {.cli = cli};
+    int code = cli_read(cli, &command, &b.options, argc, argv);
+    if (code >= 0)
+        return code;
+    if (cli->n_arguments != 2)
+        return ocv_error_set(err, OCV_ERR_INVALID, "index %s: give FROM and TO", argv[0]);
     ocv_auto_image image = {0};
     ocv_auto_copier copier = {0};
-    OCV_TRY(cli_load(b->cli, err));
-    OCV_TRY(place_open(b->cli, to, &b->to, err));
-    OCV_TRY(publication_begin(&b->publication, &b->to, &b->options, err));
-    OCV_TRY(image_open(b->cli, from, &image, err));
-    OCV_TRY(copier_open(b->cli, &b->to, write_progress(b->cli, &b->options), &copier, err));
-    bool index = image.kind == OCV_DOCUMENT_INDEX, here = place_holds(&b->to, &image);
-    if (!b->options.dry_run)
-        OCV_TRY(place_prepare(&b->to, err));
-    if (!b->options.dry_run && !here) {
+    OCV_TRY(cli_load(cli, err));
+    OCV_TRY(place_open(cli, cli->arguments[1], &b.to, err));
+    OCV_TRY(publication_begin(&b.publication, &b.to, &b.options, err));
+    OCV_TRY(image_open(cli, cli->arguments[0], &image, err));
+    OCV_TRY(copier_open(cli, &b.to, write_progress(cli, &b.options), &copier, err));
+    bool index = image.kind == OCV_DOCUMENT_INDEX, here = place_holds(&b.to, &image);
+    if (!b.options.dry_run)
+        OCV_TRY(place_prepare(&b.to, err));
+    if (!b.options.dry_run && !here) {
         OCV_TRY(copier_tree(&copier, &image, &image.top, 0, err));
-        if (b->options.referrers)
+        if (b.options.referrers)
             OCV_TRY(copy_referrers(&copier, &image, image.top.digest, err));
-        for (size_t i = 0; index && b->options.referrers && i < ocv_index_count(image.index); i++)
+        for (size_t i = 0; index && b.options.referrers && i < ocv_index_count(image.index); i++)
             OCV_TRY(copy_referrers(&copier, &image, ocv_index_entry(image.index, i)->digest, err));
     }
     const char *type = image.top.media_type[0] ? image.top.media_type
                        : index                 ? OCV_MEDIA_TYPE_INDEX
                                                : OCV_MEDIA_TYPE_MANIFEST;
-    OCV_TRY(publication_write(&b->publication, type, &image.body, err));
+    OCV_TRY(publication_write(&b.publication, type, &image.body, err));
     progress_finish(copier.progress);
-    return publication_print(&b->publication, &copier, NULL, err);
-}
-
-int cmd_index_copy(struct cli *cli, int argc, char **argv)
-{
-    struct ocv_error err = {0};
-    struct build build = {.cli = cli};
-    int status, code = cli_read(cli, &command, &build.options, argc, argv);
-    if (code < 0) {
-        status = cli->n_arguments != 2
-                     ? ocv_error_set(&err, OCV_ERR_INVALID, "index %s: give FROM and TO", argv[0])
-                     : push_index(&build, cli->arguments[0], cli->arguments[1], &err);
-        code = status < 0 ? cli_fail(cli, &err) : 0;
-    }
-    build_free(&build);
-    return code;
+    return publication_print(&b.publication, &copier, NULL, err);
 }

@@ -80,15 +80,22 @@ static int format_index(const struct image *image, struct ocv_buffer *out, struc
     return OCV_OK;
 }
 
-static int show_index(struct cli *cli, const char *file, const char *name, bool json,
-                      struct ocv_error *err)
+int cmd_index_show(struct cli *cli, int argc, char **argv)
 {
+    struct ocv_error *err = &cli->err;
+    struct show_options r = {0};
     ocv_auto_image image = {0};
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OUTPUT_MAX);
+    int code = cli_read(cli, &command, &r, argc, argv);
+    if (code >= 0)
+        return code;
+    if ((r.file != NULL) + cli->n_arguments != 1)
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "index show: give one IMAGE, oci:DIR[:TAG] or --index");
     OCV_TRY(cli_load(cli, err));
-    OCV_TRY(image_open_either(cli, file, name, &image, false, err));
-    if (json)
+    OCV_TRY(image_open_either(cli, r.file, *cli->arguments, &image, false, err));
+    if (r.json)
         return cli_print(image.body.data, image.body.len, err);
     OCV_TRY(format_index(&image, &text, err));
     OCV_TRY(cli_print(text.data, text.len, err));
@@ -97,19 +104,4 @@ static int show_index(struct cli *cli, const char *file, const char *name, bool 
     for (size_t i = 0; i < n; i++)
         cli_warn(cli, "%s", warnings[i]);
     return OCV_OK;
-}
-
-int cmd_index_show(struct cli *cli, int argc, char **argv)
-{
-    struct ocv_error err = {0};
-    struct show_options r = {0};
-    int code = cli_read(cli, &command, &r, argc, argv);
-    if (code >= 0)
-        return code;
-    if ((r.file != NULL) + cli->n_arguments != 1) {
-        ocv_error_set(&err, OCV_ERR_INVALID,
-                      "index show: give one IMAGE, oci:DIR[:TAG] or --index");
-        return cli_fail(cli, &err);
-    }
-    return show_index(cli, r.file, *cli->arguments, r.json, &err) < 0 ? cli_fail(cli, &err) : 0;
 }

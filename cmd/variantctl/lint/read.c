@@ -208,28 +208,6 @@ static int read_children(struct cli *cli, struct lint_source *s, bool deep, stru
     return OCV_OK;
 }
 
-/* Make an index for a bare manifest, with the platform from its configuration. */
-static int stand_in(struct cli *cli, struct lint_source *s, bool deep, struct ocv_error *err)
-{
-    const struct ocv_descriptor *top = &s->image.top;
-    bool docker = !strcmp(top->media_type, OCV_MEDIA_TYPE_DOCKER_MANIFEST);
-    OCV_TRY(read_children(cli, s, deep, err));
-    const json_t *config = s->children[0].config;
-    const char *os = ocv_json_text(config, "os");
-    const char *architecture = ocv_json_text(config, "architecture");
-    ocv_auto_json *root = json_pack(
-        "{s:i, s:s, s:[{s:s, s:s, s:I, s:{s:s, s:s}}]}", "schemaVersion", 2, "mediaType",
-        docker ? OCV_MEDIA_TYPE_DOCKER_LIST : OCV_MEDIA_TYPE_INDEX, "manifests", "mediaType",
-        top->media_type, "digest", top->digest, "size", (json_int_t)top->size, "platform", "os",
-        os ? os : "linux", "architecture", architecture ? architecture : "amd64");
-    if (!root)
-        return ocv_error_nomem(err);
-    int status = ocv_json_append(root, JSON_COMPACT, &s->text, err);
-    s->input.bytes = s->text.data;
-    s->input.len = s->text.len;
-    return status;
-}
-
 /* An index larger than the limit for readers is a finding, not a failure. */
 static bool too_large(struct cli *cli, struct lint_source *s, const struct ocv_error *failure)
 {
@@ -273,11 +251,29 @@ int lint_source_image(struct cli *cli, const char *text, const struct lint_optio
             *err = local;
         return status;
     }
-    if (s->image.kind == OCV_DOCUMENT_MANIFEST)
-        return stand_in(cli, s, options->deep, err);
+    const struct ocv_descriptor *top = &s->image.top;
+    if (s->image.kind == OCV_DOCUMENT_MANIFEST) {
+        /* an index for the bare manifest, with the platform from its configuration */
+        bool docker = !strcmp(top->media_type, OCV_MEDIA_TYPE_DOCKER_MANIFEST);
+        OCV_TRY(read_children(cli, s, options->deep, err));
+        const json_t *config = s->children[0].config;
+        const char *os = ocv_json_text(config, "os");
+        const char *architecture = ocv_json_text(config, "architecture");
+        ocv_auto_json *root = json_pack(
+            "{s:i, s:s, s:[{s:s, s:s, s:I, s:{s:s, s:s}}]}", "schemaVersion", 2, "mediaType",
+            docker ? OCV_MEDIA_TYPE_DOCKER_LIST : OCV_MEDIA_TYPE_INDEX, "manifests", "mediaType",
+            top->media_type, "digest", top->digest, "size", (json_int_t)top->size, "platform", "os",
+            os ? os : "linux", "architecture", architecture ? architecture : "amd64");
+        if (!root)
+            return ocv_error_nomem(err);
+        status = ocv_json_append(root, JSON_COMPACT, &s->text, err);
+        s->input.bytes = s->text.data;
+        s->input.len = s->text.len;
+        return status;
+    }
     s->input.bytes = s->image.body.data;
     s->input.len = s->image.body.len;
-    s->input.media_type = s->image.top.media_type[0] ? s->image.top.media_type : NULL;
+    s->input.media_type = top->media_type[0] ? top->media_type : NULL;
     if (!options->no_children)
         OCV_TRY(read_children(cli, s, options->deep, err));
     return lint_source_tags(cli, options, s, err);

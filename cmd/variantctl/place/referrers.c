@@ -50,26 +50,6 @@ int referrers_read(const struct ocv_buffer *body, const char *what, json_t *out,
     return OCV_OK;
 }
 
-/* Add those of a page that are not there yet. `seen` has the queries, and all digests. */
-static int add_new(json_t *out, const json_t *page, json_t *seen, const char *what,
-                   struct ocv_error *err)
-{
-    size_t i;
-    json_t *entry;
-    json_array_foreach((json_t *)page, i, entry)
-    {
-        const char *digest = ocv_json_text(entry, "digest");
-        if (digest && json_object_get(seen, digest))
-            continue;
-        if (json_array_append(out, entry) < 0 ||
-            (digest && json_object_set_new(seen, digest, json_true()) < 0))
-            return ocv_error_nomem(err);
-    }
-    return json_array_size(out) > REFERRERS_MAX
-               ? ocv_error_set(err, OCV_ERR_DATA, "%s: more than %u referrers", what, REFERRERS_MAX)
-               : OCV_OK;
-}
-
 /* OCV_ERR_NOT_FOUND if the registry has no such API. */
 static int ask_api(const struct place *place, const char *digest, json_t *out,
                    struct ocv_error *err)
@@ -100,7 +80,20 @@ static int ask_api(const struct place *place, const char *digest, json_t *out,
                                  PAGES_MAX);
         OCV_TRY(ocv_registry_stream(place->cli->registry, &request, err));
         OCV_TRY(referrers_read(&body, digest, found, err));
-        OCV_TRY(add_new(out, found, seen, digest, err));
+        size_t i;
+        json_t *entry;
+        json_array_foreach(found, i, entry)
+        {
+            const char *own = ocv_json_text(entry, "digest");
+            if (own && json_object_get(seen, own)) /* `seen` has the queries, and all digests */
+                continue;
+            if (json_array_append(out, entry) < 0 ||
+                (own && json_object_set_new(seen, own, json_true()) < 0))
+                return ocv_error_nomem(err);
+        }
+        if (json_array_size(out) > REFERRERS_MAX)
+            return ocv_error_set(err, OCV_ERR_DATA, "%s: more than %u referrers", digest,
+                                 REFERRERS_MAX);
         if (json_object_get(seen, l.query) ||
             (json_array_size(found) && json_array_size(out) == before))
             break;

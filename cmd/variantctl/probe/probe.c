@@ -80,19 +80,29 @@ static const struct cli_command command = {
            "  variantctl probe --json >this.json\n"
            "  variantctl probe --deep --timeout 10\n"};
 
-static int probe_and_print(struct cli *cli, const char *profile, struct ocv_probe_options *probe,
-                           bool as_json, struct ocv_error *err)
+int cmd_probe(struct cli *cli, int argc, char **argv)
 {
+    struct ocv_error *err = &cli->err;
+    struct probe_options r = {
+        .probe = {.datadir = getenv("OCV_DATADIR"), .libexecdir = getenv("OCV_LIBEXECDIR")},
+        .json = !isatty(STDOUT_FILENO)};
+    struct ocv_probe_options *probe = &r.probe;
     ocv_auto_buffer json, table;
     ocv_buffer_init(&json, OCV_PROFILE_MAX);
     ocv_buffer_init(&table, TABLE_MAX);
-    probe->describe = !as_json;
+    int code = cli_read(cli, &command, &r, argc, argv);
+    if (code >= 0)
+        return code;
+    if (cli->n_arguments)
+        return ocv_error_set(err, OCV_ERR_INVALID, "probe takes no argument, not '%s'",
+                             *cli->arguments);
+    probe->describe = !r.json;
     OCV_TRY(cli_load(cli, err)); /* not needed here, but its errors are reported */
-    if (profile) {               /* a recorded one, which must be valid */
+    if (r.profile) {             /* a recorded one, which must be valid */
         ocv_auto(ocv_profile) parsed = NULL;
-        OCV_TRY(cli_read_profile(profile, &json, err)); /* names the file itself */
+        OCV_TRY(cli_read_profile(r.profile, &json, err)); /* names the file itself */
         if (ocv_profile_parse(json.data ? json.data : "", json.len, &parsed, err) < 0)
-            return ocv_error_prefix(err, "%s", profile);
+            return ocv_error_prefix(err, "%s", r.profile);
     } else {
         /* Any other directory would give the profile of a machine without devices; a missing one is
          * reported when it is read. */
@@ -109,32 +119,16 @@ static int probe_and_print(struct cli *cli, const char *profile, struct ocv_prob
         }
         OCV_TRY(ocv_probe(probe, &json, err));
     }
-    if (as_json)
+    if (r.json)
         return cli_print(json.data, json.len, err);
     struct winsize size;
     size_t width = WIDTH_DEFAULT;
     if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         width = size.ws_col < WIDTH_MIN ? WIDTH_MIN : size.ws_col;
     const struct probe_table_options view = {.sysroot = probe->sysroot,
-                                             .drivers = !probe->pci_dump && !profile,
+                                             .drivers = !probe->pci_dump && !r.profile,
                                              .all = cli->verbose,
                                              .width = width};
     OCV_TRY(probe_table(&json, &view, &table, err));
     return cli_print(table.data, table.len, err);
-}
-
-int cmd_probe(struct cli *cli, int argc, char **argv)
-{
-    struct ocv_error err = {0};
-    struct probe_options r = {
-        .probe = {.datadir = getenv("OCV_DATADIR"), .libexecdir = getenv("OCV_LIBEXECDIR")},
-        .json = !isatty(STDOUT_FILENO)};
-    int code = cli_read(cli, &command, &r, argc, argv);
-    if (code >= 0)
-        return code;
-    if (cli->n_arguments) {
-        ocv_error_set(&err, OCV_ERR_INVALID, "probe takes no argument, not '%s'", *cli->arguments);
-        return cli_fail(cli, &err);
-    }
-    return probe_and_print(cli, r.profile, &r.probe, r.json, &err) < 0 ? cli_fail(cli, &err) : 0;
 }

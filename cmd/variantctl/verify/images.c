@@ -135,38 +135,48 @@ static int format_text(const struct image_report *l, struct ocv_buffer *out, str
     return ocv_buffer_append(out, "\n", 1, err);
 }
 
-static int list_images(struct image_report *l, struct cli *cli, struct ocv_error *err)
+int cmd_images(struct cli *cli, int argc, char **argv)
 {
+    struct ocv_error *err = &cli->err;
+    struct image_report l = {0};
     ocv_auto_buffer out;
     ocv_buffer_init(&out, OUTPUT_MAX);
-    OCV_TRY(image_checker_begin(&l->checker, cli, err));
-    l->images = json_array();
-    l->missed = json_array();
-    if (!l->images || !l->missed)
+    int code = cli_read(cli, &command, &l, argc, argv);
+    if (code >= 0)
+        return code;
+    if (cli->n_arguments) {
+        ocv_error_set(err, OCV_ERR_INVALID, "images takes no argument, not '%s'", *cli->arguments);
+        ocv_error_hint(err, "variantctl index show IMAGE lists what an index holds");
+        return OCV_ERR_INVALID;
+    }
+    OCV_TRY(image_checker_begin(&l.checker, cli, err));
+    ocv_auto_json *images = l.images = json_array();
+    ocv_auto_json *missed = l.missed = json_array();
+    if (!images || !missed)
         return ocv_error_nomem(err);
-    if (l->places.n == 0)
-        OCV_TRY(scan_everywhere(l, err));
-    for (size_t i = 0; i < l->places.n; i++) { /* a place named by the user must answer */
-        const char *where = l->places.texts[i];
+    if (l.places.n == 0)
+        OCV_TRY(scan_everywhere(&l, err));
+    for (size_t i = 0; i < l.places.n; i++) { /* a place named by the user must answer */
+        const char *where = l.places.texts[i];
         struct ocv_error why = {0};
-        int status = local_images(where, cli->profile, add_image, l, &why);
+        int status = local_images(where, cli->profile, add_image, &l, &why);
         if (status < 0 && status != OCV_ERR_ENGINE) {
             *err = why;
             return status;
         }
         if (status < 0)
-            OCV_TRY(add_missed(l, where, &why));
+            OCV_TRY(add_missed(&l, where, &why));
     }
-    if (l->json) {
+    if (l.json) {
         ocv_auto_json *root = json_pack("{s:s, s:O, s:O}", "schema", "dev.ocivariant.images/v1",
-                                        "images", l->images, "notLookedAt", l->missed);
+                                        "images", images, "notLookedAt", missed);
         OCV_TRY(root ? ocv_json_append(root, JSON_INDENT(2), &out, err) : ocv_error_nomem(err));
         OCV_TRY(ocv_buffer_append(&out, "\n", 1, err));
     } else {
-        OCV_TRY(format_text(l, &out, err));
+        OCV_TRY(format_text(&l, &out, err));
     }
     /* Names and labels are untrusted; only our own newlines may end a line. */
-    for (char *line = out.data, *end; line && *line && !l->json; line = end ? end + 1 : NULL) {
+    for (char *line = out.data, *end; line && *line && !l.json; line = end ? end + 1 : NULL) {
         end = strchr(line, '\n');
         if (end)
             *end = '\0';
@@ -175,22 +185,4 @@ static int list_images(struct image_report *l, struct cli *cli, struct ocv_error
             *end = '\n';
     }
     return out.data ? cli_print(out.data, strlen(out.data), err) : OCV_OK;
-}
-
-int cmd_images(struct cli *cli, int argc, char **argv)
-{
-    struct ocv_error err = {0};
-    struct image_report l = {0};
-    int code = cli_read(cli, &command, &l, argc, argv);
-    if (code >= 0)
-        return code;
-    if (cli->n_arguments) {
-        ocv_error_set(&err, OCV_ERR_INVALID, "images takes no argument, not '%s'", *cli->arguments);
-        ocv_error_hint(&err, "variantctl index show IMAGE lists what an index holds");
-        return cli_fail(cli, &err);
-    }
-    int status = list_images(&l, cli, &err);
-    json_decref(l.images);
-    json_decref(l.missed);
-    return status < 0 ? cli_fail(cli, &err) : 0;
 }

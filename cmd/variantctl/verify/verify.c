@@ -146,24 +146,35 @@ static int print_table(const struct verify *v, struct ocv_error *err)
     return cli_print("", 0, err);
 }
 
-static int verify_images(struct verify *v, struct ocv_error *err)
+int cmd_verify(struct cli *cli, int argc, char **argv)
 {
     static const char *const engines[] = {"docker", "podman", "containerd"};
-    OCV_TRY(image_checker_begin(&v->checker, v->cli, err));
-    v->checker.configs = true;
-    if (!(v->results = json_array()))
+    struct ocv_error *err = &cli->err;
+    struct verify v = {.cli = cli};
+    int code = cli_read(cli, &command, &v, argc, argv);
+    if (code >= 0)
+        return code;
+    if (cli->n_arguments) {
+        ocv_error_set(err, OCV_ERR_INVALID, "verify takes no argument, not '%s'", *cli->arguments);
+        ocv_error_hint(err, "--from docker, podman, containerd or oci:DIR");
+        return OCV_ERR_INVALID;
+    }
+    OCV_TRY(image_checker_begin(&v.checker, cli, err));
+    v.checker.configs = true;
+    ocv_auto_json *results = v.results = json_array();
+    if (!results)
         return ocv_error_nomem(err);
-    size_t answered = v->places.n;
-    for (size_t i = 0; v->places.n == 0 && i < sizeof(engines) / sizeof(*engines); i++) {
+    size_t answered = v.places.n;
+    for (size_t i = 0; v.places.n == 0 && i < sizeof(engines) / sizeof(*engines); i++) {
         /* An engine that does not answer is a failure only if it was named. */
         struct ocv_error why = {0};
-        int status = check_place(v, engines[i], &why);
+        int status = check_place(&v, engines[i], &why);
         answered += status == OCV_OK || status == OCV_ERR_ENGINE;
         if (status == OCV_ERR_NOT_FOUND) {
-            cli_log(v->cli, "%s: %s", engines[i], why.message);
+            cli_log(cli, "%s: %s", engines[i], why.message);
         } else if (status < 0) { /* images that it does report have been checked */
-            v->unread = true;
-            cli_warn(v->cli, "%s: %s", engines[i], why.message);
+            v.unread = true;
+            cli_warn(cli, "%s: %s", engines[i], why.message);
         }
     }
     if (!answered) {
@@ -171,43 +182,23 @@ static int verify_images(struct verify *v, struct ocv_error *err)
         ocv_error_hint(err, "--from oci:DIR, or -v to see why");
         return OCV_ERR_NOT_FOUND;
     }
-    for (size_t i = 0; i < v->places.n; i++) {
+    for (size_t i = 0; i < v.places.n; i++) {
         struct ocv_error why = {0};
-        int status = check_place(v, v->places.texts[i], &why);
+        int status = check_place(&v, v.places.texts[i], &why);
         if (status < 0 && status != OCV_ERR_ENGINE) {
             *err = why;
             return status;
         }
         if (status < 0) {
-            v->unread = true;
-            cli_warn(v->cli, "%s: %s", v->places.texts[i], why.message);
+            v.unread = true;
+            cli_warn(cli, "%s: %s", v.places.texts[i], why.message);
         }
     }
-    if (!v->json)
-        return print_table(v, err);
-    bool ok = v->misfits == 0 && !(v->strict && v->lesser);
-    return print_document(json_pack("{s:s, s:O, s:b}", "schema", "dev.ocivariant.verify/v1",
-                                    "images", v->results, "ok", ok),
-                          err);
-}
-
-int cmd_verify(struct cli *cli, int argc, char **argv)
-{
-    struct ocv_error err = {0};
-    struct verify v = {.cli = cli};
-    int code = cli_read(cli, &command, &v, argc, argv);
-    if (code >= 0)
-        return code;
-    if (cli->n_arguments) {
-        ocv_error_set(&err, OCV_ERR_INVALID, "verify takes no argument, not '%s'", *cli->arguments);
-        ocv_error_hint(&err, "--from docker, podman, containerd or oci:DIR");
-        return cli_fail(cli, &err);
-    }
-    int status = verify_images(&v, &err);
-    json_decref(v.results);
-    if (status < 0)
-        return cli_fail(cli, &err);
-    if (v.misfits || (v.strict && v.lesser))
-        return 5;
-    return v.unread ? 1 : 0;
+    bool ok = v.misfits == 0 && !(v.strict && v.lesser);
+    OCV_TRY(v.json
+                ? print_document(json_pack("{s:s, s:O, s:b}", "schema", "dev.ocivariant.verify/v1",
+                                           "images", results, "ok", ok),
+                                 err)
+                : print_table(&v, err));
+    return !ok ? 5 : v.unread ? 1 : 0;
 }
