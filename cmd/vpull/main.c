@@ -138,12 +138,30 @@ static void run_in_lane(void *data, size_t i)
     progress_free(progress);
 }
 
-static int run_tasks(struct run *run, bool pulls, struct ocv_error *err)
+static int plan_and_run(struct run *run, char **images, struct ocv_error *err)
 {
-    if (pulls && run->tasks.n > 1 && run->s->pull.jobs > 1) {
+    const struct pull_options *options = &run->s->pull;
+    bool pulls = !options->dry_run && !options->print_ref;
+    OCV_TRY(tasks_plan(run->s, images, &run->tasks, err));
+    if (pulls || options->to)
+        OCV_TRY(destination_choose(run->cli, options, run->progress, &run->destination,
+                                   &run->argument, err));
+    if (pulls && run->tasks.n > 1) {
+        /* A file or a tag holds one image: a second one would silently replace the first. */
+        const char *slash = strrchr(run->argument, '/');
+        bool tagged = strchr(slash ? slash : run->argument, ':') != NULL;
+        if (run->destination == &destination_archive ||
+            (run->destination == &destination_oci && tagged))
+            return ocv_error_set(err, OCV_ERR_INVALID, "--to %s:%s takes one image",
+                                 run->destination->name, run->argument);
+    }
+    if (pulls && !options->to && !options->quiet)
+        progress_message(run->progress, "pulling to %s%s%s", run->destination->name,
+                         *run->argument ? ":" : "", run->argument);
+    if (pulls && run->tasks.n > 1 && options->jobs > 1) {
         ocv_auto_free size_t *lanes = calloc(run->tasks.n, sizeof(*lanes));
         const struct queue queue = {.n = run->tasks.n,
-                                    .at_once = run->s->pull.jobs,
+                                    .at_once = options->jobs,
                                     .lanes = lanes,
                                     .run = run_in_lane,
                                     .ended = report_task,
@@ -173,29 +191,6 @@ static int run_tasks(struct run *run, bool pulls, struct ocv_error *err)
         report_task(run, i);
     }
     return OCV_OK;
-}
-
-static int plan_and_run(struct run *run, char **images, struct ocv_error *err)
-{
-    const struct pull_options *options = &run->s->pull;
-    bool pulls = !options->dry_run && !options->print_ref;
-    OCV_TRY(tasks_plan(run->s, images, &run->tasks, err));
-    if (pulls || options->to)
-        OCV_TRY(destination_choose(run->cli, options, run->progress, &run->destination,
-                                   &run->argument, err));
-    if (pulls && run->tasks.n > 1) {
-        /* A file or a tag holds one image: a second one would silently replace the first. */
-        const char *slash = strrchr(run->argument, '/');
-        bool tagged = strchr(slash ? slash : run->argument, ':') != NULL;
-        if (run->destination == &destination_archive ||
-            (run->destination == &destination_oci && tagged))
-            return ocv_error_set(err, OCV_ERR_INVALID, "--to %s:%s takes one image",
-                                 run->destination->name, run->argument);
-    }
-    if (pulls && !options->to && !options->quiet)
-        progress_message(run->progress, "pulling to %s%s%s", run->destination->name,
-                         *run->argument ? ":" : "", run->argument);
-    return run_tasks(run, pulls, err);
 }
 
 static int pull_images(struct cli *cli, struct vpull_settings *s, char **images)

@@ -44,11 +44,6 @@ static enum layer_state state_of(const char *status)
     return LAYER_WAITING;
 }
 
-static bool is_layer(const char *id)
-{
-    return strlen(id) == 12 && strspn(id, "0123456789abcdef") == 12;
-}
-
 static int64_t bytes_of(const json_t *number)
 {
     json_int_t value = json_is_integer(number) ? json_integer_value(number) : -1;
@@ -64,7 +59,7 @@ void docker_line_parse(const char *text, struct docker_line *out)
     const char *error = ocv_json_text(line, "error");
     if (error)
         snprintf(out->failure, sizeof(out->failure), "%s", error);
-    if (!status || !id || !is_layer(id))
+    if (!status || !id || strlen(id) != 12 || strspn(id, "0123456789abcdef") != 12) /* no layer */
         return;
     const json_t *detail = json_object_get(line, "progressDetail");
     const json_t *current = json_object_get(detail, "current");
