@@ -45,25 +45,6 @@ static bool is_overridden(const char *variable, char *const *by)
     return false;
 }
 
-/* This program's own, and the configuration's in their place; the texts are not copied. */
-static const char **make_environment(const struct ocv_provider *provider)
-{
-    size_t n = 0;
-    for (char **v = environ; v && *v; v++)
-        n++;
-    for (char **v = provider->variables; *v; v++)
-        n++;
-    const char **out = calloc(n + 1, sizeof(*out));
-    n = 0;
-    for (char **v = environ; out && v && *v; v++)
-        if (!is_ours(*v) && !is_overridden(*v, provider->variables))
-            out[n++] = *v;
-    for (char **v = provider->variables; out && *v; v++)
-        if (!is_overridden(*v, v + 1))
-            out[n++] = *v;
-    return out;
-}
-
 int ocv_provider_run(const struct ocv_provider *provider, const char *directory, const char *image,
                      unsigned timeout_ms, const volatile int *interrupted,
                      struct ocv_provider_answer *out, struct ocv_error *err)
@@ -74,9 +55,22 @@ int ocv_provider_run(const struct ocv_provider *provider, const char *directory,
     ocv_auto_json *root = json_pack("{s:s, s:s, s:s}", "kind", "CredentialProviderRequest",
                                     "apiVersion", provider->version, "image", image);
     ocv_auto_free char *question = root ? json_dumps(root, JSON_COMPACT) : NULL;
-    ocv_auto_free const char **environment = make_environment(provider);
+    /* This program's variables, and the configuration's in their place; they are not copied. */
+    size_t n = 0;
+    for (char **v = environ; v && *v; v++)
+        n++;
+    for (char **v = provider->variables; *v; v++)
+        n++;
+    ocv_auto_free const char **environment = calloc(n + 1, sizeof(*environment));
     if (!question || !environment)
         return ocv_error_nomem(err);
+    n = 0;
+    for (char **v = environ; v && *v; v++)
+        if (!is_ours(*v) && !is_overridden(*v, provider->variables))
+            environment[n++] = *v;
+    for (char **v = provider->variables; *v; v++)
+        if (!is_overridden(*v, v + 1))
+            environment[n++] = *v;
     const struct ocv_program program = {.path = path,
                                         .argv = provider->argv,
                                         .environment = environment,

@@ -199,28 +199,6 @@ static void scan_proc(const struct ocv_probe_host *host, struct ocv_nvidia_machi
         qsort(m->gpus, m->n, sizeof(*m->gpus), by_id);
 }
 
-/* Version in the name that libcuda.so.1 leads to: libcuda.so.570.124.06. Of several the one that
- * goes with the driver: what is left of an older installation harms nothing. */
-static void find_libraries(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
-{
-    char target[256], found[sizeof(m->library)];
-    for (size_t i = 0; i < sizeof(library_directories) / sizeof(*library_directories); i++) {
-        int dir = ocv_sysroot_openat(host->root, library_directories[i], O_PATH | O_DIRECTORY);
-        if (dir < 0)
-            continue;
-        ssize_t n = readlinkat(dir, "libcuda.so.1", target, sizeof(target) - 1);
-        close(dir);
-        if (n <= 0)
-            continue;
-        target[n] = '\0';
-        const char *version = strstr(target, ".so.");
-        if (!version || !version_in(version + 4, found, sizeof(found)))
-            continue;
-        if (!m->library[0] || strcmp(found, m->driver) == 0)
-            memcpy(m->library, found, sizeof(m->library));
-    }
-}
-
 int ocv_nvidia_scan(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m,
                     struct ocv_error *err)
 {
@@ -247,8 +225,22 @@ int ocv_nvidia_scan(const struct ocv_probe_host *host, struct ocv_nvidia_machine
     if (m->driver[0])
         m->cuda = ocv_nvidia_cuda((unsigned)strtoul(m->driver, NULL, 10), &m->newer);
     ocv_nvidia_scan_tegra(host, m);
-    if (m->n > 0 || m->loaded)
-        find_libraries(host, m);
+    /* Version in the name that libcuda.so.1 leads to: libcuda.so.570.124.06. Of several the one
+     * that goes with the driver: what is left of an older installation harms nothing. */
+    size_t directories = sizeof(library_directories) / sizeof(*library_directories);
+    for (size_t i = 0; (m->n > 0 || m->loaded) && i < directories; i++) {
+        char target[256], found[sizeof(m->library)];
+        ocv_auto_fd int dir =
+            ocv_sysroot_openat(host->root, library_directories[i], O_PATH | O_DIRECTORY);
+        ssize_t n = dir < 0 ? -1 : readlinkat(dir, "libcuda.so.1", target, sizeof(target) - 1);
+        if (n <= 0)
+            continue;
+        target[n] = '\0';
+        const char *version = strstr(target, ".so.");
+        if (version && version_in(version + 4, found, sizeof(found)) &&
+            (!m->library[0] || strcmp(found, m->driver) == 0))
+            memcpy(m->library, found, sizeof(m->library));
+    }
     if (m->loaded)
         m->denied = ocv_gpu_access(host, "dev/nvidiactl") == OCV_GPU_MAY_NOT;
     for (size_t i = 0; i < m->n; i++)
