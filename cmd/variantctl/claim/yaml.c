@@ -45,29 +45,6 @@ static bool is_word(const char *text)
     return n && strchr(letters, text[0]) && strspn(text, more) == n && text[n - 1] != ':';
 }
 
-static void put_scalar(struct yaml_writer *w, const json_t *value, unsigned depth)
-{
-    const char *text = json_string_value(value);
-    if (text && strchr(text, '\n') && text[0] != ' ') {
-        put_text(w, " |-\n");
-        while (*text) {
-            size_t n = strcspn(text, "\n");
-            if (n)
-                put_indent(w, depth);
-            put_bytes(w, text, n);
-            put_text(w, "\n");
-            text += n + (text[n] == '\n');
-        }
-        return;
-    }
-    put_text(w, " ");
-    if (text && is_word(text))
-        put_text(w, text);
-    else if (w->status == OCV_OK) /* a JSON string is a YAML string */
-        w->status = ocv_json_append(value, JSON_ENCODE_ANY, w->out, w->err);
-    put_text(w, "\n");
-}
-
 /* The value after "key:" or "-". */
 static void put_value(struct yaml_writer *w, const json_t *value, unsigned depth, bool of_list);
 
@@ -84,8 +61,26 @@ static void put_value(struct yaml_writer *w, const json_t *value, unsigned depth
     const json_t *member;
     size_t i;
     bool first = true;
+    const char *text = json_string_value(value);
+    if (text && strchr(text, '\n') && text[0] != ' ') {
+        put_text(w, " |-\n");
+        while (*text) {
+            size_t n = strcspn(text, "\n");
+            if (n)
+                put_indent(w, depth + 1);
+            put_bytes(w, text, n);
+            put_text(w, "\n");
+            text += n + (text[n] == '\n');
+        }
+        return;
+    }
     if (!json_object_size(value) && !json_array_size(value)) { /* or an empty one */
-        put_scalar(w, value, depth + 1);
+        put_text(w, " ");
+        if (text && is_word(text))
+            put_text(w, text);
+        else if (w->status == OCV_OK) /* a JSON string is a YAML string */
+            w->status = ocv_json_append(value, JSON_ENCODE_ANY, w->out, w->err);
+        put_text(w, "\n");
         return;
     }
     if (json_is_array(value)) {

@@ -11,12 +11,6 @@
 
 #define DIGEST_SHOWN 12 /* digits, as docker shows them */
 
-/* Different reasons for no choice are still the same choice. */
-static bool same_choice(const struct coverage_choice *a, const struct coverage_choice *b)
-{
-    return !strcmp(a->digest, b->digest);
-}
-
 static int put_choice(const struct coverage_choice *c, struct ocv_buffer *out,
                       struct ocv_error *err)
 {
@@ -31,8 +25,8 @@ static int put_choice(const struct coverage_choice *c, struct ocv_buffer *out,
 
 static bool same_change(const struct coverage_change *a, const struct coverage_change *b)
 {
-    return !strcmp(a->image, b->image) && same_choice(&a->before, &b->before) &&
-           same_choice(&a->after, &b->after);
+    return !strcmp(a->image, b->image) && !strcmp(a->before.digest, b->before.digest) &&
+           !strcmp(a->after.digest, b->after.digest);
 }
 
 int coverage_changes_format(const struct coverage_changes *changes, struct ocv_buffer *out,

@@ -5,6 +5,7 @@
 #include "cmd/variantctl/fleet/fleet_verbs.h"
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/file.h"
 #include "ocivariant-probe.h"
 
 #include <dirent.h>
@@ -51,7 +52,7 @@ static int add_directory(struct coverage *c, const char *dir, struct ocv_error *
 {
     struct dirent **names = NULL;
     size_t before = c->n;
-    int n = scandir(dir, &names, not_hidden, fleet_by_bytes), status = OCV_OK;
+    int n = scandir(dir, &names, not_hidden, ocv_directory_order), status = OCV_OK;
     if (n < 0)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s cannot be read", dir);
     for (int i = 0; i < n; i++) {

@@ -2,6 +2,7 @@
 #include "cmd/variantctl/fleet/fleet_verbs.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/file.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -74,15 +75,10 @@ int fleet_is_profile(const struct dirent *entry)
     return entry->d_name[0] != '.' && len > 5 && !strcmp(entry->d_name + len - 5, ".json");
 }
 
-int fleet_by_bytes(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
 static int read_directory(struct fleet_source *s, const char *dir, struct ocv_error *err)
 {
     struct dirent **names = NULL;
-    int n = scandir(dir, &names, fleet_is_profile, fleet_by_bytes), status = OCV_OK;
+    int n = scandir(dir, &names, fleet_is_profile, ocv_directory_order), status = OCV_OK;
     if (n < 0)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s cannot be read", dir);
     if (n == 0)

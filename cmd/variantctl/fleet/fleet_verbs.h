@@ -25,9 +25,8 @@ void fleet_skip(struct fleet_skipped *skipped, size_t n, const char *why, const 
 void fleet_warn_skipped(const struct cli *cli, const char *what,
                         const struct fleet_skipped *skipped);
 
-/** For scandir: the profiles of a directory (*.json), and names in the order of their bytes. */
+/** For scandir: the profiles of a directory (*.json). */
 int fleet_is_profile(const struct dirent *entry);
-int fleet_by_bytes(const struct dirent **a, const struct dirent **b);
 
 /** Add FLEET to `fleet`: a directory of profiles (*.json, each a node named after its file), a
  *  document for ocv_fleet_read, or "-" for one on standard input. The configuration's `override` is

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 struct plan_options {
-    const char *text, *tags_file, *wanted, *rules;
+    const char *tags_file, *wanted, *rules;
     bool json;
-    struct ocv_reference *reference;
-    struct rules_tags tags;
+    const struct ocv_reference *reference;
+    struct rules_tags *tags;
     struct ocv_error *err;
 };
 
@@ -52,9 +52,9 @@ static int format_table(const struct plan_options *r, const char *family,
     size_t left = ocv_tag_plan_left_out(plan);
     if (!family)
         return ocv_buffer_printf(out, err, "%s  no tag rule knows it, %zu tag%s\n",
-                                 r->reference->name, r->tags.n, r->tags.n == 1 ? "" : "s");
+                                 r->reference->name, r->tags->n, r->tags->n == 1 ? "" : "s");
     OCV_TRY(ocv_buffer_printf(out, err, "%s  family %s, %zu tags\n", r->reference->name, family,
-                              r->tags.n));
+                              r->tags->n));
     for (size_t set = 0; set < ocv_tag_plan_sets(plan); set++) {
         const char *const *doubts;
         size_t n = ocv_tag_plan_doubts(plan, set, &doubts);
@@ -130,7 +130,7 @@ static int add_tag(void *data, size_t line, const char *text)
     if (!ocv_reference_tag_valid(text))
         return ocv_error_set(r->err, OCV_ERR_DATA, "%s:%zu: not a tag (one a line, no repository)",
                              r->tags_file, line);
-    return rules_tags_add(&r->tags, text, r->err);
+    return rules_tags_add(r->tags, text, r->err);
 }
 
 #define NAMED_MAX 3u /* sets named in a hint */
@@ -142,8 +142,8 @@ static void hint_publisher(const struct plan_options *r, struct ocv_tag_rules *r
     bool added = false;
     size_t n = 0;
     if (rules_load_authoring(rules, r->reference, &added, NULL) == OCV_OK && added &&
-        ocv_tag_plan_new(rules, r->reference, r->wanted, (const char *const *)r->tags.list,
-                         r->tags.n, &plan, NULL) == OCV_OK)
+        ocv_tag_plan_new(rules, r->reference, r->wanted, (const char *const *)r->tags->list,
+                         r->tags->n, &plan, NULL) == OCV_OK)
         n = ocv_tag_plan_sets(plan);
     if (n == 0) {
         fputs("hint: --rules FILE reads rules of your own (plugins/tags.d/README.md); 'variantctl "
@@ -164,58 +164,50 @@ static void hint_publisher(const struct plan_options *r, struct ocv_tag_rules *r
             r->reference->name, first);
 }
 
-static int plan_tags(struct cli *cli, struct plan_options *r, struct ocv_error *err)
+int cmd_tags_plan(struct cli *cli, int argc, char **argv)
 {
+    struct ocv_error *err = &cli->err;
+    ocv_auto_tags tags = {0};
+    ocv_auto(ocv_reference) reference = NULL;
+    struct plan_options r = {.tags = &tags, .err = err, .json = !isatty(STDOUT_FILENO)};
     ocv_auto(ocv_tag_rules) rules = NULL;
     ocv_auto(ocv_tag_plan) plan = NULL;
     ocv_auto(ocv_tag) tag = NULL;
     ocv_auto_buffer out;
     ocv_buffer_init(&out, TAGS_OUTPUT_MAX);
-    const char *slash = strrchr(r->text, '/');
-    OCV_TRY(ocv_reference_parse(r->text, &r->reference, err));
-    if (strchr(slash ? slash : r->text, ':'))
-        r->wanted = r->reference->tag;
+    int code = cli_read(cli, &command, &r, argc, argv);
+    if (code >= 0)
+        return code;
+    if (cli->n_arguments != 1)
+        return ocv_error_set(err, OCV_ERR_INVALID, "tags plan: give one REPOSITORY[:TAG]");
+    const char *text = *cli->arguments, *slash = strrchr(text, '/');
+    OCV_TRY(ocv_reference_parse(text, &reference, err));
+    r.reference = reference;
+    if (strchr(slash ? slash : text, ':'))
+        r.wanted = reference->tag;
     OCV_TRY(cli_load(cli, err));
-    OCV_TRY(rules_load_more(cli, r->rules, r->reference, &rules, err));
-    OCV_TRY(ocv_tag_parse(rules, r->reference, NULL, &tag, err));
-    if (r->tags_file) {
-        OCV_TRY(tags_each_line(r->tags_file, add_tag, r, err));
+    OCV_TRY(rules_load_more(cli, r.rules, reference, &rules, err));
+    OCV_TRY(ocv_tag_parse(rules, reference, NULL, &tag, err));
+    if (r.tags_file) {
+        OCV_TRY(tags_each_line(r.tags_file, add_tag, &r, err));
     } else {
-        OCV_TRY(image_bind_credentials(cli, r->reference, err));
+        OCV_TRY(image_bind_credentials(cli, reference, err));
         OCV_TRY(cli_registry(cli, err));
-        OCV_TRY(rules_list_tags(cli, r->reference, &r->tags, err));
+        OCV_TRY(rules_list_tags(cli, reference, &tags, err));
     }
-    OCV_TRY(ocv_tag_plan_new(rules, r->reference, r->wanted, (const char *const *)r->tags.list,
-                             r->tags.n, &plan, err));
-    OCV_TRY((r->json ? format_json : format_table)(r, ocv_tag_family(tag), plan, &out, err));
+    OCV_TRY(ocv_tag_plan_new(rules, reference, r.wanted, (const char *const *)tags.list, tags.n,
+                             &plan, err));
+    OCV_TRY((r.json ? format_json : format_table)(&r, ocv_tag_family(tag), plan, &out, err));
     OCV_TRY(cli_print(out.data, out.len, err));
     if (!ocv_tag_family(tag))
-        hint_publisher(r, rules);
-    if (r->wanted && ocv_tag_plan_sets(plan) == 0)
-        cli_warn(cli, "the tags form no set named %s", r->wanted);
+        hint_publisher(&r, rules);
+    if (r.wanted && ocv_tag_plan_sets(plan) == 0)
+        cli_warn(cli, "the tags form no set named %s", r.wanted);
     size_t doubtful = 0;
     for (size_t i = 0; i < ocv_tag_plan_sets(plan); i++)
         doubtful += ocv_tag_plan_doubts(plan, i, NULL) > 0;
     if (doubtful == 0)
         return OCV_OK;
     return ocv_error_set(err, OCV_ERR_DATA, "%s: the rules cannot tell tags of %zu set%s apart",
-                         r->reference->name, doubtful, doubtful == 1 ? "" : "s");
-}
-
-int cmd_tags_plan(struct cli *cli, int argc, char **argv)
-{
-    struct ocv_error err = {0};
-    struct plan_options r = {.err = &err, .json = !isatty(STDOUT_FILENO)};
-    int code = cli_read(cli, &command, &r, argc, argv);
-    if (code >= 0)
-        return code;
-    if (cli->n_arguments != 1) {
-        ocv_error_set(&err, OCV_ERR_INVALID, "tags plan: give one REPOSITORY[:TAG]");
-        return cli_fail(cli, &err);
-    }
-    r.text = *cli->arguments;
-    int status = plan_tags(cli, &r, &err);
-    rules_tags_free(&r.tags);
-    ocv_reference_free(r.reference);
-    return status < 0 ? cli_fail(cli, &err) : 0;
+                         reference->name, doubtful, doubtful == 1 ? "" : "s");
 }

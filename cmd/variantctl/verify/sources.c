@@ -173,38 +173,6 @@ static int inspect_images(struct engine_walk *w, const char *const *ids, size_t 
     return OCV_OK;
 }
 
-static int engine_images(const char *engine, local_image_visit visit, void *data,
-                         struct ocv_error *err)
-{
-    const char *const all[] = {engine, "images", "-q", "--no-trunc", NULL};
-    const char *const nameless[] = {engine,     "images",        "-q", "--no-trunc",
-                                    "--filter", "dangling=true", NULL};
-    const char *ids[IDS_AT_ONCE];
-    struct engine_walk w = {.engine = engine, .visit = visit, .data = data};
-    ocv_auto_buffer text;
-    size_t n = 0;
-    ocv_buffer_init(&text, CLIENT_OUTPUT_MAX);
-    /* Untagged images are listed separately: docker's client omits them from version 29 on. */
-    OCV_TRY(client_capture_first(all, &text, err));
-    OCV_TRY(client_capture_first(nameless, &text, err));
-    char *rest = text.len ? text.data : NULL, *line;
-    while ((line = client_next_line(&rest))) {
-        if (memmem(text.data, (size_t)(line - text.data), line, strlen(line)))
-            continue; /* another name of an image listed before */
-        ids[n++] = line;
-        if (n == IDS_AT_ONCE) {
-            OCV_TRY(inspect_images(&w, ids, n, err));
-            n = 0;
-        }
-    }
-    if (n)
-        OCV_TRY(inspect_images(&w, ids, n, err));
-    if (w.unread)
-        return ocv_error_set(err, OCV_ERR_ENGINE, "%zu of its images cannot be read: %s", w.unread,
-                             w.why.message);
-    return OCV_OK;
-}
-
 /* The images of one namespace, or of all. */
 struct namespace_walk {
     const char *name; /* of the requested image, or NULL */
@@ -347,12 +315,39 @@ int local_images(const char *where, const struct ocv_profile *profile, local_ima
         struct namespace_walk w = {.visit = visit, .data = data};
         return client_each_namespace(namespace_images, &w, err);
     }
-    if (strcmp(where, "docker") == 0 || strcmp(where, "podman") == 0)
-        return engine_images(where, visit, data, err);
-    char question[OCV_NEAREST_QUESTION_MAX];
-    const char *meant = ocv_nearest(where, places, sizeof(places) / sizeof(*places));
-    return ocv_error_set(
-        err, OCV_ERR_INVALID,
-        "invalid value '%.100s' for --from: docker, podman, containerd or oci:DIR%s", where,
-        ocv_nearest_question(meant, question));
+    if (strcmp(where, "docker") != 0 && strcmp(where, "podman") != 0) {
+        char question[OCV_NEAREST_QUESTION_MAX];
+        const char *meant = ocv_nearest(where, places, sizeof(places) / sizeof(*places));
+        return ocv_error_set(
+            err, OCV_ERR_INVALID,
+            "invalid value '%.100s' for --from: docker, podman, containerd or oci:DIR%s", where,
+            ocv_nearest_question(meant, question));
+    }
+    const char *const all[] = {where, "images", "-q", "--no-trunc", NULL};
+    const char *const nameless[] = {where,      "images",        "-q", "--no-trunc",
+                                    "--filter", "dangling=true", NULL};
+    const char *ids[IDS_AT_ONCE];
+    struct engine_walk w = {.engine = where, .visit = visit, .data = data};
+    ocv_auto_buffer text;
+    size_t n = 0;
+    ocv_buffer_init(&text, CLIENT_OUTPUT_MAX);
+    /* Untagged images are listed separately: docker's client omits them from version 29 on. */
+    OCV_TRY(client_capture_first(all, &text, err));
+    OCV_TRY(client_capture_first(nameless, &text, err));
+    char *rest = text.len ? text.data : NULL, *line;
+    while ((line = client_next_line(&rest))) {
+        if (memmem(text.data, (size_t)(line - text.data), line, strlen(line)))
+            continue; /* another name of an image listed before */
+        ids[n++] = line;
+        if (n == IDS_AT_ONCE) {
+            OCV_TRY(inspect_images(&w, ids, n, err));
+            n = 0;
+        }
+    }
+    if (n)
+        OCV_TRY(inspect_images(&w, ids, n, err));
+    if (w.unread)
+        return ocv_error_set(err, OCV_ERR_ENGINE, "%zu of its images cannot be read: %s", w.unread,
+                             w.why.message);
+    return OCV_OK;
 }

@@ -62,48 +62,39 @@ static int open_sources(const struct ocv_probe_options *options, struct ocv_prob
     return OCV_OK;
 }
 
-/* A failure disables the PCI providers only, except for a dump that the caller named. */
-static int scan_pci(struct ocv_probe_host *host, struct ocv_error *err)
-{
-    const struct ocv_pci_source source = {
-        .root = host->root, .libpci = host->live ? "/sys/bus/pci" : NULL, .dump = host->pci_dump};
-    int status = ocv_pci_scan(&source, &host->pci, &host->pci_error);
-    if (status < 0 && host->pci_dump)
-        return ocv_error_set(err, status, "%s", host->pci_error.message);
-    if (status == OCV_ERR_NOMEM)
-        return ocv_error_nomem(err);
-    /* kernels for PCs and servers have it, with devices or without: a sandbox shows none of it */
-    if (host->live && !host->pci_dump && !ocv_sysroot_directory(host->root, "sys/bus/pci") &&
-        host->architecture && strcmp(host->architecture, "amd64") == 0)
-        ocv_error_set(&host->pci_error, OCV_ERR_NOT_FOUND, "/sys/bus/pci is not shown here");
-    return OCV_OK;
-}
-
 int ocv_probe_host_open(const struct ocv_probe_options *options, struct ocv_probe_host *out,
                         struct ocv_error *err)
 {
     /* a text of PCI devices is another machine's: nothing of this one belongs to it */
     bool devices_only = options->pci_dump && !options->sysroot;
-    struct ocv_probe_host host = {.root = -1,
-                                  .live = !options->sysroot && !options->pci_dump,
-                                  .deep = options->deep,
-                                  .no_environment = options->no_environment,
-                                  .whole_node = options->whole_node,
-                                  .libexecdir = options->libexecdir,
-                                  .datadir = options->datadir,
-                                  .timeout_ms = options->timeout_ms ? options->timeout_ms
-                                                                    : OCV_CHILD_TIMEOUT_MS,
-                                  .pci_dump = options->pci_dump};
-    int status = devices_only ? OCV_OK : ocv_sysroot_open(options->sysroot, &host.root, err);
-    if (status == OCV_OK)
-        status = open_sources(options, &host, err);
-    if (status == OCV_OK)
-        status = scan_pci(&host, err);
-    if (status < 0) {
-        ocv_probe_host_close(&host);
-        return status;
-    }
+    __attribute__((cleanup(ocv_probe_host_close))) struct ocv_probe_host host = {
+        .root = -1,
+        .live = !options->sysroot && !options->pci_dump,
+        .deep = options->deep,
+        .no_environment = options->no_environment,
+        .whole_node = options->whole_node,
+        .libexecdir = options->libexecdir,
+        .datadir = options->datadir,
+        .timeout_ms = options->timeout_ms ? options->timeout_ms : OCV_CHILD_TIMEOUT_MS,
+        .pci_dump = options->pci_dump};
+    if (!devices_only)
+        OCV_TRY(ocv_sysroot_open(options->sysroot, &host.root, err));
+    OCV_TRY(open_sources(options, &host, err));
+
+    /* A failure disables the PCI providers only, except for a dump that the caller named. */
+    const struct ocv_pci_source source = {
+        .root = host.root, .libpci = host.live ? "/sys/bus/pci" : NULL, .dump = host.pci_dump};
+    int status = ocv_pci_scan(&source, &host.pci, &host.pci_error);
+    if (status < 0 && host.pci_dump)
+        return ocv_error_set(err, status, "%s", host.pci_error.message);
+    if (status == OCV_ERR_NOMEM)
+        return ocv_error_nomem(err);
+    /* kernels for PCs and servers have it, with devices or without: a sandbox shows none of it */
+    if (host.live && !host.pci_dump && !ocv_sysroot_directory(host.root, "sys/bus/pci") &&
+        host.architecture && strcmp(host.architecture, "amd64") == 0)
+        ocv_error_set(&host.pci_error, OCV_ERR_NOT_FOUND, "/sys/bus/pci is not shown here");
     *out = host;
+    host = (struct ocv_probe_host){.root = -1};
     return OCV_OK;
 }
 
