@@ -41,24 +41,14 @@ static int is_profile(const struct dirent *entry)
            !strcmp(entry->d_name + len - strlen(SUFFIX), SUFFIX);
 }
 
-/* Call `take` with each name, in order. */
-static void each_name(void (*take)(void *data, const char *name), void *data)
+/* The names, in order; each of them and the list is freed by the caller. */
+static int list_names(struct dirent ***names)
 {
     char dir[PATH_MAX];
-    struct dirent **names = NULL;
-    int n = scandir(profiles_directory(dir), &names, is_profile, alphasort);
-    for (int i = 0; i < n; i++) {
-        names[i]->d_name[strlen(names[i]->d_name) - strlen(SUFFIX)] = '\0';
-        take(data, names[i]->d_name);
-        free(names[i]);
-    }
-    free(names);
-}
-
-static void append_name(void *data, const char *name)
-{
-    struct ocv_buffer *list = data;
-    (void)!ocv_buffer_printf(list, NULL, "%s%s", list->len ? ", " : "", name);
+    int n = scandir(profiles_directory(dir), names, is_profile, alphasort);
+    for (int i = 0; i < n; i++)
+        (*names)[i]->d_name[strlen((*names)[i]->d_name) - strlen(SUFFIX)] = '\0';
+    return n;
 }
 
 bool cli_profile_installed(const char *name, char out[PATH_MAX])
@@ -80,7 +70,13 @@ int cli_profile_path(const char *text, char out[PATH_MAX], struct ocv_error *err
         return OCV_OK;
     ocv_auto_buffer list;
     ocv_buffer_init(&list, OCV_ERROR_MESSAGE_MAX / 2);
-    each_name(append_name, &list);
+    struct dirent **names = NULL;
+    int n = list_names(&names);
+    for (int i = 0; i < n; i++) {
+        (void)!ocv_buffer_printf(&list, NULL, "%s%s", list.len ? ", " : "", names[i]->d_name);
+        free(names[i]);
+    }
+    free(names);
     return ocv_error_set(err, OCV_ERR_INVALID, "--profile: no file '%.100s'%s%s", text,
                          list.len ? "; known: " : "", list.len ? list.data : "");
 }
@@ -92,22 +88,16 @@ int cli_read_profile(const char *text, struct ocv_buffer *out, struct ocv_error 
     return cli_read_file(path, out, err);
 }
 
-struct offering {
-    struct ocv_completion *c;
-    const char *head;
-};
-
-static void offer_name(void *data, const char *name)
-{
-    const struct offering *o = data;
-    char text[NAME_MAX + 256];
-    snprintf(text, sizeof(text), "%.255s%s", o->head, name);
-    ocv_complete_offer(o->c, text, "a common machine");
-}
-
 void complete_profiles(struct ocv_completion *c, const char *head)
 {
-    struct offering o = {c, head};
-    each_name(offer_name, &o);
+    struct dirent **names = NULL;
+    int n = list_names(&names);
+    for (int i = 0; i < n; i++) {
+        char text[NAME_MAX + 256];
+        snprintf(text, sizeof(text), "%.255s%s", head, names[i]->d_name);
+        ocv_complete_offer(c, text, "a common machine");
+        free(names[i]);
+    }
+    free(names);
     c->how &= ~(unsigned)(OCV_COMPLETE_NO_FILES | OCV_COMPLETE_DIRECTORIES);
 }

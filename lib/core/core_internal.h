@@ -115,8 +115,6 @@ struct ocv_namespace {
 
 const struct ocv_feature *ocv_feature_find(const struct ocv_feature *list, size_t n,
                                            const char *name);
-const struct ocv_namespace *ocv_namespace_find(const struct ocv_namespace *list, size_t n,
-                                               const char *name);
 /** Is `text` (PCI index, PCI address with or without domain, UUID) this device? */
 bool ocv_device_is(const struct ocv_device *device, const char *text);
 
@@ -138,7 +136,10 @@ int ocv_profile_of_json(json_t *root, struct ocv_profile **out, struct ocv_error
 static inline const struct ocv_namespace *ocv_profile_namespace(const struct ocv_profile *profile,
                                                                 const char *name)
 {
-    return ocv_namespace_find(profile->namespaces, profile->n_namespaces, name);
+    for (size_t i = 0; i < profile->n_namespaces; i++)
+        if (!strcmp(profile->namespaces[i].name, name))
+            return &profile->namespaces[i];
+    return NULL;
 }
 
 /* Devices that a workload was given, by the names that others have for them, as the profile has

@@ -15,15 +15,6 @@ const struct ocv_feature *ocv_feature_find(const struct ocv_feature *list, size_
     return NULL;
 }
 
-const struct ocv_namespace *ocv_namespace_find(const struct ocv_namespace *list, size_t n,
-                                               const char *name)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(list[i].name, name))
-            return &list[i];
-    return NULL;
-}
-
 bool ocv_device_is(const struct ocv_device *device, const char *text)
 {
     char *end;

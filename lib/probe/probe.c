@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <time.h>
 
 #define IDENTITY_MAX 256
@@ -90,7 +91,11 @@ static int ask_provider(const struct provider *provider, const struct ocv_probe_
     int status;
     if (!features || !devices)
         return ocv_error_nomem(err);
-    if (provider->cpu && ocv_probe_host_cpu_unread(host, provider->ns))
+    /* Where the files that name a sysroot's processor cannot be read, it is reported in the CPU
+     * namespace of the running machine, which is the likeliest one. */
+    struct utsname name;
+    if (provider->cpu && host->cpuinfo_error.status < 0 && uname(&name) == 0 &&
+        strcmp(name.machine, provider->ns) == 0)
         status = (failure = host->cpuinfo_error).status;
     else if (provider->declaration)
         status = ocv_declaration_probe(provider->declaration, host, &result, &failure);

@@ -9,15 +9,10 @@
 #define TAGS_LOOKED_AT 5000u /* the first tags of a repository */
 #define TAGS_SHOWN 6u
 
-struct tag_search {
-    const char *wanted;
-    struct rules_tags tags;
-};
-
 static int add_tag(void *data, const char *tag)
 {
-    struct tag_search *look = data;
-    return look->tags.n == TAGS_LOOKED_AT || rules_tags_add(&look->tags, tag, NULL) < 0 ? 1 : 0;
+    struct rules_tags *tags = data;
+    return tags->n == TAGS_LOOKED_AT || rules_tags_add(tags, tag, NULL) < 0 ? 1 : 0;
 }
 
 static size_t common_prefix(const char *a, const char *b)
@@ -57,36 +52,33 @@ void image_explain_missing(struct cli *cli, const struct ocv_reference *referenc
 {
     char tags[400] = "", mirror[200] = "";
     struct ocv_error failure = {0};
-    struct tag_search look = {.wanted = reference->tag};
+    ocv_auto_tags found = {0};
     if (!err || *err->hint || !cli->registry || !reference->tag || reference->digest)
         return;
-    int status = rules_visit_tags(cli, reference, add_tag, &look, &failure);
+    int status = rules_visit_tags(cli, reference, add_tag, &found, &failure);
     if (status == OCV_ERR_NOT_FOUND)
         snprintf(tags, sizeof(tags), "there is no repository %.200s on %.100s",
                  reference->repository, reference->host);
     if (status >= 0) {
         char question[OCV_NEAREST_QUESTION_MAX];
-        struct ocv_nearest nearest = {.wanted = look.wanted};
-        for (size_t i = 0; i < look.tags.n; i++)
-            ocv_nearest_offer(&nearest, look.tags.list[i]);
-        qsort_r(look.tags.list, look.tags.n, sizeof(*look.tags.list), by_likeness,
-                (void *)(uintptr_t)look.wanted);
+        struct ocv_nearest nearest = {.wanted = reference->tag};
+        for (size_t i = 0; i < found.n; i++)
+            ocv_nearest_offer(&nearest, found.list[i]);
+        qsort_r(found.list, found.n, sizeof(*found.list), by_likeness, reference->tag);
         size_t used =
             (size_t)snprintf(tags, sizeof(tags), "the repository has no tag '%.60s'; it has %s",
-                             look.wanted, look.tags.n ? "" : "no tags");
-        size_t shown = look.tags.n < TAGS_SHOWN ? look.tags.n : TAGS_SHOWN;
+                             reference->tag, found.n ? "" : "no tags");
+        size_t shown = found.n < TAGS_SHOWN ? found.n : TAGS_SHOWN;
         for (size_t i = 0; i < shown && used < sizeof(tags); i++)
             used += (size_t)snprintf(tags + used, sizeof(tags) - used, "%s%.60s", i ? ", " : "",
-                                     look.tags.list[i]);
-        if (look.tags.n > shown && used < sizeof(tags))
-            used +=
-                (size_t)snprintf(tags + used, sizeof(tags) - used, " and %s%zu more",
-                                 look.tags.n == TAGS_LOOKED_AT ? "over " : "", look.tags.n - shown);
+                                     found.list[i]);
+        if (found.n > shown && used < sizeof(tags))
+            used += (size_t)snprintf(tags + used, sizeof(tags) - used, " and %s%zu more",
+                                     found.n == TAGS_LOOKED_AT ? "over " : "", found.n - shown);
         if (used < sizeof(tags))
             snprintf(tags + used, sizeof(tags) - used, "%s",
                      ocv_nearest_question(ocv_nearest_meant(&nearest), question));
     }
-    rules_tags_free(&look.tags);
     if (status >= 0 && mirrors_a_family(cli, reference))
         snprintf(mirror, sizeof(mirror),
                  "; if %.80s mirrors docker.io, configure it: registries: {%.80s: {mirror_of: "

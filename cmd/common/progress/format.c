@@ -122,24 +122,6 @@ static void format_amount(const struct layer_line *line, size_t width, char *out
         *out = '\0';
 }
 
-/* "[=====>    ]  45%" with `cells` cells between the brackets */
-static void format_bar(const struct layer_line *line, unsigned cells, char *out, size_t size)
-{
-    double part = line->size > 0 ? (double)line->done / (double)line->size : 1;
-    unsigned full;
-    size_t at = 0;
-
-    part = part < 0 ? 0 : part > 1 ? 1 : part;
-    full = (unsigned)(part * cells);
-    if (at + 1 < size)
-        out[at++] = '[';
-    for (unsigned i = 0; i < cells && at + 1 < size; i++)
-        out[at++] = i < full ? '=' : i == full ? '>' : ' ';
-    out[at] = '\0';
-    /* 100% only when every byte is there */
-    snprintf(out + at, size - at, "] %3u%%", (unsigned)(part * 100));
-}
-
 void format_layer_line(const struct layer_line *line, unsigned width, char *out, size_t size)
 {
     char head[48], amount[112], bar[80] = "";
@@ -153,9 +135,18 @@ void format_layer_line(const struct layer_line *line, unsigned width, char *out,
     used = strlen(head) + strlen(amount) + 10;
     if (progress_is_active(line->state) && line->size >= 0 && line->done >= 0 &&
         width >= used + 8) {
-        unsigned cells = width - (unsigned)used;
+        /* "[=====>    ]  45%" with `cells` cells between the brackets */
+        unsigned cells = width - used > 40 ? 40 : width - (unsigned)used;
+        double part = line->size > 0 ? (double)line->done / (double)line->size : 1;
+        size_t at = 0;
 
-        format_bar(line, cells > 40 ? 40 : cells, bar, sizeof(bar));
+        part = part < 0 ? 0 : part > 1 ? 1 : part;
+        unsigned full = (unsigned)(part * cells);
+        bar[at++] = '[';
+        for (unsigned i = 0; i < cells; i++)
+            bar[at++] = i < full ? '=' : i == full ? '>' : ' ';
+        /* 100% only when every byte is there */
+        snprintf(bar + at, sizeof(bar) - at, "] %3u%%", (unsigned)(part * 100));
     }
     snprintf(out, size, "%s %s%s%s", head, bar, bar[0] ? "  " : "", amount);
     if (strlen(out) > width && width < size)

@@ -108,12 +108,6 @@ void ocv_probe_host_close(struct ocv_probe_host *host)
     host->root = -1;
 }
 
-bool ocv_probe_host_cpu_unread(const struct ocv_probe_host *host, const char *ns)
-{
-    struct utsname name;
-    return host->cpuinfo_error.status < 0 && uname(&name) == 0 && strcmp(name.machine, ns) == 0;
-}
-
 bool ocv_probe_host_libexec(const struct ocv_probe_host *host, const char *name, char *path,
                             size_t size)
 {

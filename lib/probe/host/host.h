@@ -46,9 +46,6 @@ bool ocv_probe_host_libexec(const struct ocv_probe_host *host, const char *name,
 /** A variable of the environment that describes the machine this runs on: NULL where it is unset or
  *  empty, the machine is another one, or the options say that the environment does not count. */
 const char *ocv_probe_host_variable(const struct ocv_probe_host *host, const char *name);
-/** True if the files that name a sysroot's processor cannot be read. This is reported in the CPU
- * namespace of the running machine, which is the likeliest one. */
-bool ocv_probe_host_cpu_unread(const struct ocv_probe_host *host, const char *ns);
 /** Host name and boot id of the machine, where known: buffers of `size` bytes, else empty. */
 void ocv_probe_host_identity(const struct ocv_probe_host *host, char *hostname, char *boot_id,
                              size_t size);
