@@ -114,19 +114,6 @@ static const struct cli_command command = {
            "  variantctl lint --fix --dry-run oci:images:app\n"
            "  variantctl lint --explain OCV103\n"};
 
-static int check_request(const struct lint_request *r, size_t n, struct ocv_error *err)
-{
-    if (n == 0)
-        return ocv_error_set(err, OCV_ERR_INVALID, "lint: give a REPO:TAG, oci:DIR[:TAG] or FILE");
-    if (r->dry_run && !r->fix)
-        return ocv_error_set(err, OCV_ERR_INVALID, "lint: --dry-run requires --fix");
-    if (r->change_default && !r->fix)
-        return ocv_error_set(err, OCV_ERR_INVALID, "lint: --change-default requires --fix");
-    if (r->fix && r->output && n != 1)
-        return ocv_error_set(err, OCV_ERR_INVALID, "lint: --fix --output takes one input");
-    return OCV_OK;
-}
-
 int cmd_lint(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
@@ -145,8 +132,14 @@ int cmd_lint(struct cli *cli, int argc, char **argv)
         code = 0;
     else if (code < 0 && r.explain)
         code = lint_explain_rule(cli, r.explain);
-    else if (code < 0)
-        status = check_request(&r, cli->n_arguments + r.n_files, &err);
+    size_t n = cli->n_arguments + r.n_files;
+    const char *wrong = n == 0                        ? "give a REPO:TAG, oci:DIR[:TAG] or FILE"
+                        : r.dry_run && !r.fix         ? "--dry-run requires --fix"
+                        : r.change_default && !r.fix  ? "--change-default requires --fix"
+                        : r.fix && r.output && n != 1 ? "--fix --output takes one input"
+                                                      : NULL;
+    if (code < 0 && wrong)
+        status = ocv_error_set(&err, OCV_ERR_INVALID, "lint: %s", wrong);
     if (code < 0 && status == OCV_OK)
         status = lint_run(&r, cli->arguments, &err);
     if (code < 0)

@@ -64,34 +64,6 @@ int lint_source_tag(struct lint_source *s, struct ocv_reference *reference, cons
     return OCV_OK;
 }
 
-/* One reference per line; blank lines and lines beginning with '#' are ignored. */
-static int read_list(struct lint_source *s, struct ocv_error *err)
-{
-    char *at = s->text.data;
-    for (size_t line = 1; at && *at; line++) {
-        size_t n = strcspn(at, "\n"), len;
-        char *next = at[n] ? at + n + 1 : NULL;
-        at[n] = '\0';
-        at += strspn(at, " \t\r");
-        for (len = strlen(at); len && strchr(" \t\r", at[len - 1]);)
-            at[--len] = '\0';
-        ocv_auto(ocv_reference) reference = NULL;
-        int status = *at && *at != '#' ? ocv_reference_parse(at, &reference, err) : OCV_OK;
-        if (status == OCV_OK && s->n_tags == OCV_LINT_TAGS_MAX)
-            status = ocv_error_set(err, OCV_ERR_DATA, "more than %u tags", OCV_LINT_TAGS_MAX);
-        if (status < 0) {
-            ocv_error_prefix(err, "%s:%zu", s->name, line);
-            return ocv_error_set(err, OCV_ERR_DATA, "%s", err ? err->message : "");
-        }
-        if (reference)
-            OCV_TRY(lint_source_tag(s, ocv_steal(&reference), NULL, line, err));
-        at = next;
-    }
-    if (!s->n_tags)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s: neither an index nor a list of tags", s->name);
-    return OCV_OK;
-}
-
 bool lint_is_source(const char *path)
 {
     const char *dot = strrchr(path, '.');
@@ -118,10 +90,32 @@ int lint_source_file(const char *path, struct lint_source *s, struct ocv_error *
         s->input.len = s->text.len;
         return OCV_OK;
     }
-    status = read_list(s, err);
+    /* One reference per line; blank lines and lines beginning with '#' are ignored. */
+    char *at = s->text.data;
+    for (size_t line = 1; at && *at; line++) {
+        size_t n = strcspn(at, "\n");
+        char *next = at[n] ? at + n + 1 : NULL;
+        at[n] = '\0';
+        at += strspn(at, " \t\r");
+        for (len = strlen(at); len && strchr(" \t\r", at[len - 1]);)
+            at[--len] = '\0';
+        ocv_auto(ocv_reference) reference = NULL;
+        status = *at && *at != '#' ? ocv_reference_parse(at, &reference, err) : OCV_OK;
+        if (status == OCV_OK && s->n_tags == OCV_LINT_TAGS_MAX)
+            status = ocv_error_set(err, OCV_ERR_DATA, "more than %u tags", OCV_LINT_TAGS_MAX);
+        if (status < 0) {
+            ocv_error_prefix(err, "%s:%zu", s->name, line);
+            return ocv_error_set(err, OCV_ERR_DATA, "%s", err ? err->message : "");
+        }
+        if (reference)
+            OCV_TRY(lint_source_tag(s, ocv_steal(&reference), NULL, line, err));
+        at = next;
+    }
+    if (!s->n_tags)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: neither an index nor a list of tags", s->name);
     s->input.tags = s->tags;
     s->input.n_tags = s->n_tags;
-    return status;
+    return OCV_OK;
 }
 
 /* `content` NULL: without --deep. `*there`: the manifest was read. */

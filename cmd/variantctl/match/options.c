@@ -103,30 +103,6 @@ static int take_replicas(const struct ocv_option_given *given, struct ocv_error 
     return OCV_OK;
 }
 
-static int check_request(struct match_request *r, size_t images, struct ocv_error *err)
-{
-    bool common = r->policy == OCV_MATCH_COMMON;
-    if (!r->fleet || (r->index_file != NULL) + images != 1)
-        return ocv_error_set(err, OCV_ERR_INVALID,
-                             "%s: give --profiles and one IMAGE, oci:DIR[:TAG] or --index",
-                             r->cli->verb);
-    if (common ? !r->nodes || r->n_roles > 0 : !r->n_roles && !r->pin)
-        return ocv_error_set(err, OCV_ERR_INVALID,
-                             common ? "%s: --policy common places nothing: give the job's --nodes, "
-                                      "and neither --replicas nor --role"
-                                    : "%s: give --replicas or --role",
-                             r->cli->verb);
-    if (r->pin && (r->n_roles > 1 || r->policy == OCV_MATCH_BEST))
-        return ocv_error_set(err, OCV_ERR_INVALID, "%s: --pin requires one role with one build",
-                             r->cli->verb);
-    if (!strcmp(r->fleet, "-") && r->index_file && !strcmp(r->index_file, "-"))
-        return ocv_error_set(err, OCV_ERR_INVALID,
-                             "%s: fleet and index cannot both be standard input", r->cli->verb);
-    const char *at = r->pin ? strchr(r->pin, '@') : NULL;
-    r->pin = at ? at + 1 : r->pin;
-    return OCV_OK;
-}
-
 static const struct ocv_option options[] = {
     {.name = "profiles",
      .value = "FLEET",
@@ -216,9 +192,27 @@ int cmd_match(struct cli *cli, int argc, char **argv)
     struct ocv_error err = {0};
     struct match_request r = {.cli = cli};
     int code = cli_read(cli, &command, &r, argc, argv);
-    if (code < 0) {
+    bool common = r.policy == OCV_MATCH_COMMON;
+    const char *wrong =
+        !r.fleet || (r.index_file != NULL) + cli->n_arguments != 1
+            ? "give --profiles and one IMAGE, oci:DIR[:TAG] or --index"
+        : common && (!r.nodes || r.n_roles > 0)
+            ? "--policy common places nothing: give the job's --nodes, and neither --replicas nor "
+              "--role"
+        : !common && !r.n_roles && !r.pin ? "give --replicas or --role"
+        : r.pin && (r.n_roles > 1 || r.policy == OCV_MATCH_BEST)
+            ? "--pin requires one role with one build"
+        : !strcmp(r.fleet, "-") && r.index_file && !strcmp(r.index_file, "-")
+            ? "fleet and index cannot both be standard input"
+            : NULL;
+    if (code < 0 && wrong) {
+        ocv_error_set(&err, OCV_ERR_INVALID, "%s: %s", cli->verb, wrong);
+        code = cli_fail(cli, &err);
+    } else if (code < 0) {
+        const char *at = r.pin ? strchr(r.pin, '@') : NULL;
+        r.pin = at ? at + 1 : r.pin;
         r.image = *cli->arguments;
-        code = check_request(&r, cli->n_arguments, &err) < 0 ? cli_fail(cli, &err) : match_run(&r);
+        code = match_run(&r);
     }
     for (size_t i = 0; i < OCV_MATCH_ROLES_MAX; i++)
         free(r.texts[i]);

@@ -117,53 +117,48 @@ static const char *owner_of(struct ocv_executables *set, size_t at,
     return NULL;
 }
 
-static int settle_namespace(struct ocv_executables *set, size_t at,
-                            const struct other_providers *others, struct ocv_error *err)
-{
-    struct ocv_executable *item = &set->items[at], *earlier;
-    const char *ns = namespace_of(item);
-    const char *owner = ns ? owner_of(set, at, others, ns, &earlier) : NULL;
-    if (!ns || (!owner && !item->replaces[0]))
-        return OCV_OK;
-    if (owner && strcmp(owner, item->replaces) == 0) {
-        if (earlier)
-            earlier->replaced = true;
-        return OCV_OK;
-    }
-    if (item->replaces[0])
-        return ocv_error_set(err, OCV_ERR_CONFIG,
-                             "%s: it replaces '%s', but namespace '%s' has %s%s%s", item->path,
-                             item->replaces, ns, owner ? "the provider '" : "no provider",
-                             owner ? owner : "", owner ? "'" : "");
-    ocv_error_set(err, OCV_ERR_CONFIG, "%s: namespace '%s' has a provider already: '%s'",
-                  item->path, ns, owner);
-    ocv_error_hint(err, "the program that should replace it prints \"replaces\": \"%s\"", owner);
-    return OCV_ERR_CONFIG;
-}
-
 int ocv_executables_open(const struct ocv_probe_options *options, const struct ocv_probe_host *host,
                          const struct ocv_declarations *declarations,
                          const struct provider *const *builtin, size_t n_builtin,
                          struct ocv_executables *out, struct ocv_error *err)
 {
     const struct other_providers others = {declarations, builtin, n_builtin};
-    struct ocv_executables set = {0};
+    __attribute__((cleanup(ocv_executables_free))) struct ocv_executables set = {0};
     char directory[PATH_MAX];
     *out = set;
     /* programs look at this machine, which a file or a dump given by itself need not be of */
     if (options->check || options->pci_dump ||
         !ocv_probe_host_libexec(host, "providers", directory, sizeof(directory)))
         return OCV_OK;
-    int status = ocv_executables_find(directory, &set, err);
-    if (status == OCV_OK && set.n > 0)
-        status = run_all(options, &set, err);
-    for (size_t i = 0; status == OCV_OK && i < set.n; i++)
-        status = settle_namespace(&set, i, &others, err);
-    if (status < 0)
-        ocv_executables_free(&set);
-    else
-        *out = set;
-    return status;
+    OCV_TRY(ocv_executables_find(directory, &set, err));
+    if (set.n > 0)
+        OCV_TRY(run_all(options, &set, err));
+    /* every namespace has one provider, or one that another replaces */
+    for (size_t i = 0; i < set.n; i++) {
+        struct ocv_executable *item = &set.items[i], *earlier;
+        const char *ns = namespace_of(item);
+        const char *owner = ns ? owner_of(&set, i, &others, ns, &earlier) : NULL;
+        if (!ns || (!owner && !item->replaces[0]))
+            continue;
+        if (owner && strcmp(owner, item->replaces) == 0) {
+            if (earlier)
+                earlier->replaced = true;
+            continue;
+        }
+        if (item->replaces[0])
+            return ocv_error_set(err, OCV_ERR_CONFIG,
+                                 "%s: it replaces '%s', but namespace '%s' has %s%s%s", item->path,
+                                 item->replaces, ns, owner ? "the provider '" : "no provider",
+                                 owner ? owner : "", owner ? "'" : "");
+        ocv_error_set(err, OCV_ERR_CONFIG, "%s: namespace '%s' has a provider already: '%s'",
+                      item->path, ns, owner);
+        ocv_error_hint(err, "the program that should replace it prints \"replaces\": \"%s\"",
+                       owner);
+        return OCV_ERR_CONFIG;
+    }
+    *out = set;
+    set = (struct ocv_executables){0};
+    return OCV_OK;
 }
 
 bool ocv_executables_replace(const struct ocv_executables *set, const char *ns, const char *name)
