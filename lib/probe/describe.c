@@ -29,7 +29,7 @@ static int describe_device(struct describer *d, const struct ocv_pci_device *pci
         snprintf(path, sizeof(path), "%s/pci.ids", d->datadir);
         bool own = access(path, R_OK) == 0;
         d->tried = true;
-        if (ocv_libpci_open_names(&d->names, own ? path : NULL, NULL) < 0)
+        if (ocv_libpci_open(&d->names, true, own ? path : NULL, NULL) < 0)
             d->names = NULL;
     }
     /* nothing knows the ids, or libpci or its list is not installed: a name is a nicety */

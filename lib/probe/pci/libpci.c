@@ -137,8 +137,7 @@ static void init_access(struct ocv_libpci *pci)
     pci->api.init(access);
 }
 
-static int open_session(struct ocv_libpci **out, bool names, const char *path,
-                        struct ocv_error *err)
+int ocv_libpci_open(struct ocv_libpci **out, bool names, const char *path, struct ocv_error *err)
 {
     struct ocv_libpci *pci = calloc(1, sizeof(*pci));
     if (!pci)
@@ -156,16 +155,6 @@ static int open_session(struct ocv_libpci **out, bool names, const char *path,
     }
     *out = pci;
     return status;
-}
-
-int ocv_libpci_open_names(struct ocv_libpci **out, const char *path, struct ocv_error *err)
-{
-    return open_session(out, true, path, err);
-}
-
-int ocv_libpci_open_sysfs(struct ocv_libpci **out, const char *path, struct ocv_error *err)
-{
-    return open_session(out, false, path, err);
 }
 
 static void clean_up_access(struct ocv_libpci *pci)

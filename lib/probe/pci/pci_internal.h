@@ -51,15 +51,12 @@ int ocv_pci_dump_text(const struct ocv_buffer *text, struct ocv_pci_scan *scan,
 
 struct ocv_libpci;
 
-/** OCV_ERR_UNSUPPORTED without libpci.so.3, OCV_ERR_DATA with libpci's message where it gave up. */
-
-/** For names only; no device is looked at. `path` is a list of names, NULL: the system's. */
-int ocv_libpci_open_names(struct ocv_libpci **out, const char *path,
-                          struct ocv_error *err) OCV_WARN_UNUSED;
-/** For the devices of a sysfs. `path` stands for /sys/bus/pci; libpci follows links below it
- *  wherever they lead. OCV_ERR_UNSUPPORTED before libpci 3.8, too. */
-int ocv_libpci_open_sysfs(struct ocv_libpci **out, const char *path,
-                          struct ocv_error *err) OCV_WARN_UNUSED;
+/** OCV_ERR_UNSUPPORTED without libpci.so.3, OCV_ERR_DATA with libpci's message where it gave up.
+ *  `names`: for names only; no device is looked at, and `path` is a list of names, NULL: the
+ *  system's. Else for the devices of a sysfs: `path` stands for /sys/bus/pci, libpci follows links
+ *  below it wherever they lead, and OCV_ERR_UNSUPPORTED before libpci 3.8, too. */
+int ocv_libpci_open(struct ocv_libpci **out, bool names, const char *path,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_libpci_close(struct ocv_libpci *pci);
 
 /** Ids, class, revision and subsystem of the device that has that address (pci.h); of bridges, ids

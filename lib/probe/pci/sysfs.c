@@ -105,7 +105,7 @@ static int scan_sysfs(struct ocv_pci_scan *scan, struct ocv_error *err)
         return status;
     }
     struct ocv_libpci *pci = NULL;
-    if (scan->source->libpci && ocv_libpci_open_sysfs(&pci, scan->source->libpci, NULL) < 0)
+    if (scan->source->libpci && ocv_libpci_open(&pci, false, scan->source->libpci, NULL) < 0)
         pci = NULL; /* not installed: the confined reader sees the same */
     int status = OCV_OK;
     for (struct dirent *entry; status == OCV_OK && (entry = readdir(dir));) {

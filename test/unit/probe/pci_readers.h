@@ -50,7 +50,7 @@ UNUSED static size_t compare_readers(const char *tree)
     struct ocv_libpci *pci;
     struct ocv_error err = {0};
     snprintf(path, sizeof(path), "%s/sys/bus/pci", strcmp(tree, "/") == 0 ? "" : tree);
-    ck_assert_msg(ocv_libpci_open_sysfs(&pci, path, &err) == OCV_OK, "%s", err.message);
+    ck_assert_msg(ocv_libpci_open(&pci, false, path, &err) == OCV_OK, "%s", err.message);
     struct ocv_pci_list confined = scan_tree(tree, NULL);
     struct ocv_pci_list list = scan_tree(tree, path);
     check_same(tree, &confined, &list);

@@ -131,7 +131,7 @@ START_TEST(libpci_gives_up)
     bool told = true, read = true;
     for (unsigned round = 0; round < 200; round++) {
         const char *path = round % 8 == 7 ? longest : at("sys/bus/pci");
-        told = told && ocv_libpci_open_sysfs(&pci, path, NULL) == OCV_OK;
+        told = told && ocv_libpci_open(&pci, false, path, NULL) == OCV_OK;
         for (unsigned i = 2; told && i <= 5; i++) {
             char address[16];
             snprintf(address, sizeof(address), "0000:%02x:00.0", i);
@@ -223,7 +223,7 @@ START_TEST(names)
     struct ocv_error err = {0};
     char name[128];
     write_text("pci.ids", "# a list\n10de  NVIDIA Corporation\n\t2330  GH100 [H100]\n");
-    ck_assert_int_eq(ocv_libpci_open_names(&pci, at("pci.ids"), &err), OCV_OK);
+    ck_assert_int_eq(ocv_libpci_open(&pci, true, at("pci.ids"), &err), OCV_OK);
     ck_assert(ocv_libpci_name(pci, 0x10de, 0x2330, name, sizeof(name)));
     ck_assert_str_eq(name, "NVIDIA Corporation GH100 [H100]");
     ck_assert(!ocv_libpci_name(pci, 0x10de, 0x2330, name, 8));
@@ -232,7 +232,7 @@ START_TEST(names)
     write_text("pci.ids", "10de  NVIDIA Corporation\n\tgarbage\n");
     size_t before = 0;
     for (int i = 0; i < 20; i++) {
-        ck_assert_int_eq(ocv_libpci_open_names(&pci, at("pci.ids"), &err), OCV_OK);
+        ck_assert_int_eq(ocv_libpci_open(&pci, true, at("pci.ids"), &err), OCV_OK);
         ck_assert(!ocv_libpci_name(pci, 0x10de, 0x2330, name, sizeof(name)));
         ocv_libpci_close(pci);
         if (i == 0)

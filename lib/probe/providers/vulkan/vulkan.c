@@ -82,8 +82,8 @@ static void scan_platform(const struct ocv_probe_host *host, struct machine *m)
     }
     closedir(dir);
     qsort(numbers, n, sizeof(*numbers), by_number);
-    for (size_t i = 0; i < n;
-         i++) { /* one that is not on the PCI bus: its uevent names the device */
+    /* those that are not on the PCI bus: their uevents name the devices */
+    for (size_t i = 0; i < n; i++) {
         char node[32], path[96], driver[TEXT_MAX], compatible[TEXT_MAX], address[TEXT_MAX];
         struct ocv_error ignored = {0};
         ocv_auto_buffer text;
