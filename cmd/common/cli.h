@@ -192,6 +192,9 @@ bool cli_profile_installed(const char *name, char out[PATH_MAX]) OCV_WARN_UNUSED
 /** cli_read_file of it. */
 int cli_read_profile(const char *text, struct ocv_buffer *out,
                      struct ocv_error *err) OCV_WARN_UNUSED;
+struct dirent;
+/** For scandir: the profiles of a directory (*.json). */
+int cli_is_profile(const struct dirent *entry);
 /** Start probing this machine in a process of its own, if cli_profile would have to probe. */
 void cli_profile_begin(struct cli *cli);
 /** Make cli->profile: --profile or a probe of this machine, with `override` applied. */

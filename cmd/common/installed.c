@@ -34,7 +34,7 @@ static const char *profiles_directory(char out[PATH_MAX])
     return out;
 }
 
-static int is_profile(const struct dirent *entry)
+int cli_is_profile(const struct dirent *entry)
 {
     size_t len = strlen(entry->d_name);
     return entry->d_name[0] != '.' && len > strlen(SUFFIX) &&
@@ -45,7 +45,7 @@ static int is_profile(const struct dirent *entry)
 static int list_names(struct dirent ***names)
 {
     char dir[PATH_MAX];
-    int n = scandir(profiles_directory(dir), names, is_profile, alphasort);
+    int n = scandir(profiles_directory(dir), names, cli_is_profile, alphasort);
     for (int i = 0; i < n; i++)
         (*names)[i]->d_name[strlen((*names)[i]->d_name) - strlen(SUFFIX)] = '\0';
     return n;

@@ -69,16 +69,10 @@ static int read_file(struct fleet_source *s, const char *path, const char *name,
     return status;
 }
 
-int fleet_is_profile(const struct dirent *entry)
-{
-    size_t len = strlen(entry->d_name);
-    return entry->d_name[0] != '.' && len > 5 && !strcmp(entry->d_name + len - 5, ".json");
-}
-
 static int read_directory(struct fleet_source *s, const char *dir, struct ocv_error *err)
 {
     struct dirent **names = NULL;
-    int n = scandir(dir, &names, fleet_is_profile, ocv_directory_order), status = OCV_OK;
+    int n = scandir(dir, &names, cli_is_profile, ocv_directory_order), status = OCV_OK;
     if (n < 0)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s cannot be read", dir);
     if (n == 0)

@@ -6,8 +6,6 @@
 #include "cmd/common/cli.h"
 #include "cmd/variantctl/verbs.h"
 
-#include <dirent.h>
-
 int cmd_fleet_pack(struct cli *cli, int argc, char **argv);
 int cmd_fleet_generate(struct cli *cli, int argc, char **argv);
 
@@ -24,9 +22,6 @@ void fleet_skip(struct fleet_skipped *skipped, size_t n, const char *why, const 
 /** Warn of them, if there are any: "N WHAT nodes left out". */
 void fleet_warn_skipped(const struct cli *cli, const char *what,
                         const struct fleet_skipped *skipped);
-
-/** For scandir: the profiles of a directory (*.json). */
-int fleet_is_profile(const struct dirent *entry);
 
 /** Add FLEET to `fleet`: a directory of profiles (*.json, each a node named after its file), a
  *  document for ocv_fleet_read, or "-" for one on standard input. The configuration's `override` is

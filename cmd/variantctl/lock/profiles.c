@@ -72,7 +72,7 @@ int named_profiles_take_directory(struct named_profiles *p, const struct cli *cl
     struct fleet_skipped skipped = {0};
     size_t before = p->n;
     struct ocv_error all = {0}, one = {0};
-    int n = scandir(dir, &names, fleet_is_profile, alphasort);
+    int n = scandir(dir, &names, cli_is_profile, alphasort);
     if (n < 0)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: %s", dir, strerror(errno));
     if (n == 0)
