@@ -67,7 +67,7 @@ int tasks_plan(const struct vpull_settings *s, char **images, struct tasks *out,
         else if (s->lock_file)
             task->failed = ocv_error_set(&task->err, OCV_ERR_NOT_FOUND, "%s: not in %s", images[i],
                                          s->lock_file) < 0;
-        else if (!(task->text = strdup(images[i])))
+        else if (task->image && !(task->text = strdup(task->image)))
             task->failed = ocv_error_nomem(&task->err) < 0;
     }
     for (size_t i = 0; i < out->n; i++)

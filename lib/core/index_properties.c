@@ -74,7 +74,7 @@ int ocv_index_intern(struct ocv_index *index, struct ocv_properties *const *sets
         for (size_t k = 0; k < n; k++)
             ids[used++] = find_or_add(&t, ocv_properties_get(sets[i], k));
     }
-    ocv_auto_free uint32_t *rank = malloc((t.count + 1) * sizeof(*rank));
+    ocv_auto_free uint32_t *rank = calloc(t.count + 1, sizeof(*rank));
     if (!rank)
         return ocv_error_nomem(err);
     /* sort the distinct properties and copy their strings; `rank`: first-sight id -> sorted id */

@@ -137,6 +137,7 @@ static int take_nodes(struct placement_search *s, size_t role, struct share *sha
 {
     const struct ocv_fleet *fleet = s->match->fleet;
     ocv_auto_free size_t *preferences = calloc(s->match->n_classes + 1, sizeof(*preferences));
+    const struct candidate *candidates = s->candidates[role];
     if (!preferences)
         return ocv_error_nomem(err);
     /* classes by how much the role wants their nodes, 0 first; SIZE_MAX: not at all. Under `best`
@@ -146,11 +147,12 @@ static int take_nodes(struct placement_search *s, size_t role, struct share *sha
         if (!s->room.of_class[k] || !role_fits(s, role, k))
             continue;
         size_t own = s->match->decisions[k]->candidates[0].entry->position, i = 0;
-        while (i < s->n_candidates[role] && s->candidates[role][i].entry != own)
+        size_t n = candidates ? s->n_candidates[role] : 0;
+        while (i < n && candidates[i].entry != own)
             i++;
-        if (s->chosen[role] != SIZE_MAX)
-            preferences[k] = own == s->candidates[role][s->chosen[role]].entry ? 0 : 1;
-        else if (i < s->n_candidates[role])
+        if (candidates && s->chosen[role] != SIZE_MAX)
+            preferences[k] = own == candidates[s->chosen[role]].entry ? 0 : 1;
+        else if (i < n)
             preferences[k] = i;
     }
     for (size_t i = 0, end; i < fleet->n_nodes; i = end) {

@@ -157,7 +157,7 @@ static int list_files(struct slim *s, const struct image *image, const struct ma
             s->n_vendors++;
             s->vendors_bytes += (*found)->size;
         }
-        if (status >= 0 && lists[i].n)
+        if (status >= 0 && lists[i].files && lists[i].n)
             qsort(lists[i].files, lists[i].n, sizeof(*lists[i].files), compare_paths);
     }
     ocv_registry_free(reader.registry);

@@ -104,7 +104,7 @@ int mirror_resolve(struct mirror *m, const char *text, bool trusted, struct ocv_
                    struct ocv_error *err)
 {
     struct ocv_index *index = NULL;
-    size_t reading;
+    size_t reading = 0;
     int status = index_at(m, text, trusted, &index, &reading, err);
     if (status < 0)
         return status;

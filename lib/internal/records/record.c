@@ -167,8 +167,8 @@ int ocv_record_walk(const char *dir, const char *repository, const char *child,
             ocv_fd_close(&copy);
             status = ocv_file_fail(err, dir, NULL, "list");
         }
-        for (unsigned n = 0; status == OCV_OK && n < 2 * OCV_RECORDS_MAX && (entry = readdir(list));
-             n++)
+        for (unsigned n = 0;
+             list && status == OCV_OK && n < 2 * OCV_RECORDS_MAX && (entry = readdir(list)); n++)
             if (ocv_record_is_named(entry->d_name, prefix, suffix))
                 status = visit_file(fd, entry->d_name, &walk);
     }

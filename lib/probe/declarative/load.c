@@ -132,7 +132,7 @@ static int apply_replacements(struct ocv_declarations *set, const struct provide
             if (!d->replaced && !set->items[k].replaced && strcmp(d->ns, set->items[k].ns) == 0)
                 return fail_conflict(d, set->items[k].name, set->items[k].source, err);
         for (size_t k = 0; k < n_builtin; k++)
-            if (!d->replaced && strcmp(d->ns, builtin[k]->ns) == 0 &&
+            if (!d->replaced && builtin[k]->ns && strcmp(d->ns, builtin[k]->ns) == 0 &&
                 !ocv_declarations_replace(set, builtin[k]))
                 return fail_conflict(d, builtin[k]->name, "built in", err);
     }
