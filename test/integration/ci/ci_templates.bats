@@ -74,7 +74,7 @@ make_assets()
 # of our packages each needs others of ours, which no archive has
 @test "a template that installs packages names all that variantctl needs, with a checksum each" {
     local template
-    for template in github-actions.yml github-publish.yml gitlab-ci.yml; do
+    for template in github-actions.yml github-publish.yml github-slim.yml gitlab-ci.yml; do
         "$(validator)" -c 'import re, sys, yaml
 document = yaml.safe_load(sys.stdin)
 settings = document.get("env") or document["variants"]["variables"]
@@ -123,6 +123,22 @@ assert len(settings["OCIVARIANT_SHA256"].split()) == len(packages)' "$OCV_TOP/co
     run -5 ./step.3
     valid "$OCV_TOP/test/data/sarif/sarif-schema-2.1.0.json" variants.sarif
     [ "$(jq -r '[.runs[0].results[].ruleId] | join(" ")' variants.sarif)" = "OCV101 OCV204" ]
+}
+
+@test "GitHub Actions: slim variants of an image that was pushed" {
+    python3 "$OCV_TOP/test/integration/slim.py" make images app zstd "$OCV_BUILD/test/tools/gpu_library"
+    push_layout images:app "$REGISTRY/group/fat:latest"
+    steps '[s["run"] for s in document["jobs"]["slim"]["steps"] if "run" in s]' github-slim.yml
+    export GITHUB_ENV=$PWD/github.env GITHUB_ACTOR=me TOKEN=s3cret TARGETS=sm_80,sm_90
+    export PATH=$STATE/bin:$PATH
+    GITHUB_REPOSITORY=Group/Fat run -0 ./step.1
+    [ "$(<github.env)" = "IMAGE=$REGISTRY/group/fat:latest" ]
+    # shellcheck disable=SC2030,SC2031 # each test has its own
+    export IMAGE=$REGISTRY/group/fat:latest
+    run -0 ./step.2
+    run -0 ./step.2
+    [[ $output == *"(4 entries; unchanged)"* ]]
+    run -0 ./step.3
 }
 
 @test "GitLab CI: the job's token, SARIF as an artifact, and the job fails on errors" {

@@ -131,7 +131,7 @@ START_TEST(what_it_may_do)
     char byte = 0, status[8192];
     int *out = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(out, MAP_FAILED);
-    pid_t pid = start_confined(_i, out, said);
+    pid_t pid = start_confined((enum scan_rights)_i, out, said);
     ck_assert_int_eq(read(said[0], &byte, 1), 1);
     read_status(pid, status, sizeof(status));
     ck_assert_int_eq(write(said[0], &byte, 1), 1);
