@@ -66,11 +66,11 @@ static int compress_chunk(struct compressor *c, size_t len, bool last, struct oc
 
 int scan_compress(const char *method, struct ocv_error *err)
 {
+    z_stream gzip = {0};
     __attribute__((cleanup(free_compressor))) struct compressor c = {.in = malloc(SCAN_CHUNK),
                                                                      .out = malloc(SCAN_CHUNK)};
     ocv_auto(ocv_hasher) hasher = NULL;
     char digest[OCV_DIGEST_MAX];
-    z_stream gzip = {0};
     scan_confine(SCAN_STREAM);
     OCV_TRY(ocv_hasher_new(SHA256_NONE, &hasher, err));
     if (!c.in || !c.out)
@@ -89,16 +89,18 @@ int scan_compress(const char *method, struct ocv_error *err)
     } else {
         return ocv_error_set(err, OCV_ERR_INVALID, "no such compression: %s", method);
     }
-    for (;;) {
-        ssize_t n = read(STDIN_FILENO, c.in, SCAN_CHUNK);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return ocv_error_set(err, OCV_ERR_IO, "standard input: %s", strerror(errno));
-        OCV_TRY(ocv_hasher_update(hasher, c.in, (size_t)n, err));
-        OCV_TRY(compress_chunk(&c, (size_t)n, n == 0, err));
-        if (n == 0)
-            break;
+    /* whole pieces: what comes of a pipe at once must not matter */
+    for (bool last = false; !last;) {
+        size_t len = 0;
+        while (len < SCAN_CHUNK && !last) {
+            ssize_t n = read(STDIN_FILENO, c.in + len, SCAN_CHUNK - len);
+            if (n < 0 && errno != EINTR)
+                return ocv_error_set(err, OCV_ERR_IO, "standard input: %s", strerror(errno));
+            last = n == 0;
+            len += n > 0 ? (size_t)n : 0;
+        }
+        OCV_TRY(ocv_hasher_update(hasher, c.in, len, err));
+        OCV_TRY(compress_chunk(&c, len, last, err));
     }
     OCV_TRY(ocv_hasher_final(hasher, digest, err));
     fprintf(stderr, "%s\n", digest);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A layer whose libraries are cut. What it reads is decompressed by libarchive, and what it writes
- * is compressed by who has started this program. */
+ * is compressed by another one of these programs. */
 #include "plugins/content/scan.h"
 
 #include "lib/base/cleanup.h"
@@ -65,8 +65,8 @@ static int note_file(void *data, const char *path, const struct ocv_slim_result 
                   ocv_slim_outcome_name(r->outcome), "why", r->why, "before", (json_int_t)r->before,
                   "after", (json_int_t)r->after, "regions", (json_int_t)r->regions, "byPtx",
                   (json_int_t)r->by_ptx, "without", (json_int_t)r->without, "removed", removed);
-    if (!line) /* a path that is not UTF-8 has been cut all the same */
-        return OCV_OK;
+    if (!line)
+        return ocv_error_nomem(err);
     return json_dumpf(line, s->lines, JSON_COMPACT) < 0 || fputc('\n', s->lines) < 0
                ? ocv_error_nomem(err)
                : OCV_OK;
@@ -156,7 +156,8 @@ int scan_slim(char **arguments, struct ocv_error *err)
     int status = got == ARCHIVE_EOF  ? OCV_OK
                  : got == ARCHIVE_OK ? ocv_slim_layer_run(&layer, err)
                                      : fail_archive(archive, err);
-    fclose(slim.lines);
+    if (fclose(slim.lines) != 0 && status >= 0)
+        status = ocv_error_nomem(err);
     report = slim.report;
     unsigned char rest[4096]; /* belongs to the layer's digest: the writer wants it read */
     while (read(STDIN_FILENO, rest, sizeof(rest)) > 0)

@@ -160,11 +160,12 @@ static int push_blob(struct copier *c, const struct image *from, const struct oc
     } else if (from->layout) {
         /* one that is not in the layout may be at its target, where another image has it */
         bool here = ocv_layout_has_blob(from->layout, d->digest, d->size);
-        status = here ? OCV_ERR_NOT_FOUND
-                      : ocv_registry_push(c->cli->registry, c->to->reference, &push, &how, NULL);
-        if (status == OCV_ERR_NOT_FOUND)
-            status =
-                !here && is_foreign(d) ? OCV_OK : push_file(c, from->layout, &push, &how, &local);
+        int there = here ? 0
+                         : ocv_registry_has_blob(c->cli->registry, c->to->reference, d->digest,
+                                                 d->size, &local);
+        status = there > 0 || (!there && !here && is_foreign(d)) ? OCV_OK
+                 : there < 0                                     ? there
+                             : push_file(c, from->layout, &push, &how, &local);
     } else {
         status = ocv_registry_push(c->cli->registry, c->to->reference, &push, &how, &local);
         if (status == OCV_ERR_NOT_FOUND && !is_foreign(d))

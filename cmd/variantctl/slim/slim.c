@@ -73,6 +73,11 @@ static int read_targets(struct slim *s, struct ocv_error *err)
         if (ocv_slim_target_parse(part + blanks, n, target, err) < 0)
             return ocv_error_prefix(err, "slim: --for");
         target->keep_ptx = s->keep_ptx;
+        char label[OCV_SLIM_LABEL_MAX];
+        ocv_slim_target_label(target, label, sizeof(label));
+        if (!ocv_label_valid(label, strlen(label)))
+            return ocv_error_set(err, OCV_ERR_INVALID,
+                                 "slim: --for: too many targets in one variant");
         for (size_t i = 0; i + 1 < s->n_targets; i++)
             if (s->targets[i].n == target->n &&
                 !memcmp(s->targets[i].sm, target->sm, target->n * sizeof(target->sm[0])))
@@ -183,10 +188,19 @@ static void choose_label(const struct slim *s, const char *wanted, const char *a
         bool variant = i < s->n_variants;
         const char *label = variant ? s->variants[i].label : s->originals[i - s->n_variants].label;
         const struct ocv_properties *set =
-            variant ? s->variants[i].properties : s->originals[i - s->n_variants].properties;
+            variant ? s->variants[i].described : s->originals[i - s->n_variants].properties;
         if (set && !strcmp(label, wanted) && !same_properties(set, properties))
             snprintf(out, size, "%s.%s", wanted, architecture);
     }
+}
+
+static int copy_properties(const struct ocv_properties *set, struct ocv_properties **out,
+                           struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    OCV_TRY(ocv_properties_format(set, &text, err));
+    return ocv_properties_parse(text.data ? text.data : "", text.len, out, err);
 }
 
 static int add_variant(struct slim *s, const struct image *image, const struct manifest_doc *child,
@@ -208,7 +222,7 @@ static int add_variant(struct slim *s, const struct image *image, const struct m
     s->n_variants++;
     slim_find_served(&content->derived, target, &variant->serves);
     for (size_t i = first; i + 1 < s->n_variants; i++)
-        if (same_properties(s->variants[i].properties, properties)) {
+        if (same_properties(s->variants[i].described, properties)) {
             char other[OCV_SLIM_LABEL_MAX];
             ocv_slim_target_format(&s->variants[i].target, other, sizeof(other));
             ocv_slim_target_format(target, label, sizeof(label));
@@ -218,6 +232,7 @@ static int add_variant(struct slim *s, const struct image *image, const struct m
         }
     snprintf(variant->tag, sizeof(variant->tag), "%s.%s", label, architecture);
     variant->target = *target;
+    OCV_TRY(copy_properties(properties, &variant->described, err));
     variant->properties = ocv_steal(&properties);
     variant->n_layers = ocv_manifest_layer_count(child->manifest);
     variant->layers = calloc(variant->n_layers + 1, sizeof(*variant->layers));
@@ -351,15 +366,6 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
     (void)flag;
     (void)ftw;
     return remove(path);
-}
-
-static int copy_properties(const struct ocv_properties *set, struct ocv_properties **out,
-                           struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    OCV_TRY(ocv_properties_format(set, &text, err));
-    return ocv_properties_parse(text.data ? text.data : "", text.len, out, err);
 }
 
 /* Items of the index: FROM as it is, its images with properties, and the variants in the stage. */
@@ -512,6 +518,7 @@ static void slim_free(struct slim *s)
             slim_layer_free(&s->variants[i].layers[k]);
         free(s->variants[i].layers);
         ocv_properties_free(s->variants[i].properties);
+        ocv_properties_free(s->variants[i].described);
     }
     free(s->variants);
     for (size_t i = 0; i < s->n_originals; i++)
@@ -520,9 +527,9 @@ static void slim_free(struct slim *s)
     progress_free(s->progress);
     ocv_layout_free(s->stage);
     build_free(&s->build);
-    ocv_fd_close(&s->lock);
     if (s->stage_dir[0] && !s->keeps_stage)
         nftw(s->stage_dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    ocv_fd_close(&s->lock);
 }
 
 int cmd_slim(struct cli *cli, int argc, char **argv)

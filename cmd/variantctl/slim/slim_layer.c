@@ -48,7 +48,7 @@ static int result_key(const struct slim *slim, const struct ocv_descriptor *laye
                       char key[OCV_DIGEST_MAX], struct ocv_error *err)
 {
     ocv_auto_buffer text;
-    char name[256];
+    char name[OCV_SLIM_LABEL_MAX];
     ocv_buffer_init(&text, RESULT_MAX);
     ocv_slim_target_format(target, name, sizeof(name));
     OCV_TRY(ocv_buffer_printf(&text, err, VERSION " %s %s %s%s", layer->digest, name,
@@ -215,7 +215,7 @@ static void close_end(int *fd)
 static int start_work(struct slim *slim, struct work *w, const struct ocv_descriptor *layer,
                       const struct ocv_slim_target *target, struct ocv_error *err)
 {
-    char name[256];
+    char name[OCV_SLIM_LABEL_MAX];
     const char *method = compression_of(slim, layer);
     ocv_slim_target_format(target, name, sizeof(name));
     int n = snprintf(w->path, sizeof(w->path), "%s/" SLIM_UNFINISHED "XXXXXX", slim->stage_dir);
@@ -229,7 +229,7 @@ static int start_work(struct slim *slim, struct work *w, const struct ocv_descri
         const struct scanner_job job = {.arguments = {"--compress", method},
                                         .in = w->between[0],
                                         .out = w->end[1],
-                                        .size = layer->size > 0 ? 16 * layer->size : -1,
+                                        .size = -1,
                                         .memory = MEMORY_MAX};
         OCV_TRY(scanner_start(slim->build.cli, &job, &w->compressor, err));
     }
@@ -316,8 +316,8 @@ static int cut_layer(struct slim *slim, struct layer_reader *reader,
     }
     if (!out->rewritten)
         return OCV_OK;
-    snprintf(out->diff_id, sizeof(out->diff_id), "%.*s", (int)strcspn(diff_id.data, "\n"),
-             diff_id.data);
+    snprintf(out->diff_id, sizeof(out->diff_id), "%.*s",
+             (int)strcspn(diff_id.len ? diff_id.data : "", "\n"), diff_id.len ? diff_id.data : "");
     if (!ocv_digest_known(out->diff_id))
         return ocv_error_set(err, OCV_ERR_DATA, "content-scan: an answer that is not its own");
     snprintf(out->descriptor.media_type, sizeof(out->descriptor.media_type),

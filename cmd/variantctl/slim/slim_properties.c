@@ -87,7 +87,7 @@ void slim_find_served(const struct ocv_content_derived *derived,
     *out = (struct ocv_slim_target){.keep_ptx = target->keep_ptx};
     for (size_t t = 0; t < target->n; t++) {
         unsigned best = slim_best_code(derived, target->sm[t]), next = next_code(derived, best);
-        for (unsigned sm = best; sm < next || sm == target->sm[t]; sm++) {
+        for (unsigned sm = best; sm <= target->sm[t] || sm < next; sm++) {
             bool known = false;
             for (size_t i = 0; i < out->n; i++)
                 known = known || out->sm[i] == sm;

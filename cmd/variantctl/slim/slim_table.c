@@ -59,11 +59,13 @@ static int print_variant(const struct slim_variant *v, bool dry, struct ocv_buff
     if (!v->cut)
         OCV_TRY(ocv_buffer_printf(out, err, "%s: nothing can be cut: there is no such variant\n",
                                   v->label));
-    OCV_TRY(ocv_buffer_printf(
-        out, err, "%s: pull %s%s instead of %s; its libraries %s instead of %s\n", v->label,
-        dry ? "about " : "", format_bytes(v->after, a), format_bytes(v->before, b),
-        format_bytes(after, c), format_bytes(before, d)));
+    else
+        OCV_TRY(ocv_buffer_printf(
+            out, err, "%s: pull %s%s instead of %s; its libraries %s instead of %s\n", v->label,
+            dry ? "about " : "", format_bytes(v->after, a), format_bytes(v->before, b),
+            format_bytes(after, c), format_bytes(before, d)));
     for (size_t i = 0; i < n; i++) {
+        char path[1024], reason[256];
         const char *why = ocv_json_text(files[i], "why"),
                    *outcome = ocv_json_text(files[i], "outcome");
         bool plain = !strcmp(outcome, ocv_slim_outcome_name(OCV_SLIM_CUT));
@@ -72,12 +74,13 @@ static int print_variant(const struct slim_variant *v, bool dry, struct ocv_buff
             break;
         }
         shown++;
-        OCV_TRY(ocv_buffer_printf(
-            out, err, "  %10s  %10s  %s", format_bytes(number(files[i], "before"), a),
-            format_bytes(number(files[i], "after"), b), ocv_json_text(files[i], "path")));
+        OCV_TRY(ocv_buffer_printf(out, err, "  %10s  %10s  %s",
+                                  format_bytes(number(files[i], "before"), a),
+                                  format_bytes(number(files[i], "after"), b),
+                                  cli_text(ocv_json_text(files[i], "path"), path, sizeof(path))));
         if (!plain)
             OCV_TRY(ocv_buffer_printf(out, err, "  (%s%s%s)", outcome, why ? ": " : "",
-                                      why ? why : ""));
+                                      why ? cli_text(why, reason, sizeof(reason)) : ""));
         if (plain && number(files[i], "without"))
             OCV_TRY(ocv_buffer_printf(
                 out, err, "  (%lld of its %lld fat binaries not for this GPU)",

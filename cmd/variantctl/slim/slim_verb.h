@@ -32,8 +32,9 @@ struct slim_variant {
     char label[OCV_SLIM_LABEL_MAX];
     char tag[OCV_SLIM_LABEL_MAX + 64]; /**< of it in the stage */
     char base[OCV_DIGEST_MAX];         /**< what it is made of */
-    struct ocv_properties *properties;
-    struct slim_layer *layers; /**< as many as the image has */
+    struct ocv_properties *described;  /**< the architectures that it is for */
+    struct ocv_properties *properties; /**< these, and what its files show */
+    struct slim_layer *layers;         /**< as many as the image has */
     size_t n_layers;
     bool cut;                         /**< a layer is another one; else there is no such variant */
     struct ocv_descriptor descriptor; /**< of its manifest in the stage */

@@ -68,13 +68,13 @@ static const char *read_headers(struct ocv_slim_elf *elf)
         return why;
     for (size_t i = 0; i < h->e_shnum; i++) {
         const Elf64_Shdr *s = &elf->sections[i];
+        if (s->sh_addralign & (s->sh_addralign - 1))
+            return "the alignment of a section is no power of two";
         if (s->sh_type == SHT_NOBITS || s->sh_type == SHT_NULL)
             continue;
         if (s->sh_offset > elf->len || s->sh_size > elf->len - s->sh_offset ||
             s->sh_addr > UINT64_MAX - s->sh_size)
             return "a section does not lie within it";
-        if (s->sh_addralign & (s->sh_addralign - 1))
-            return "the alignment of a section is no power of two";
     }
     elf->loads = ocv_arena_alloc(&elf->arena, h->e_phnum + 1, sizeof(*elf->loads));
     if (!elf->loads)

@@ -311,10 +311,10 @@ static int cut_member(struct run *run, struct ocv_slim_member *m, struct state *
 static int pass_member(struct run *run, struct ocv_slim_member *m, struct ocv_error *err)
 {
     unsigned char type = m->header[OCV_SLIM_AT_TYPE];
-    bool file = type == '0' || type == '\0' || type == '7';
+    bool file = type == '0' || type == '\0' || type == '7' || type == 'S';
     struct state *state = file ? state_of(run, m->path) : NULL;
     size_t len = strlen(m->path);
-    if (state && !m->sparse)
+    if (state && !m->sparse && type != 'S')
         return cut_member(run, m, state, err);
     if (state) {
         const struct ocv_slim_result left = {.outcome = OCV_SLIM_LEFT,
@@ -324,8 +324,8 @@ static int pass_member(struct run *run, struct ocv_slim_member *m, struct ocv_er
         state->done = true;
         OCV_TRY(run->layer->done(run->layer->data, m->path, &left, err));
     }
-    if (file && !m->sparse && m->size <= (int64_t)RECORD_MAX && len > strlen(RECORD) &&
-        !strcmp(m->path + len - strlen(RECORD), RECORD))
+    if (file && !m->sparse && type != 'S' && m->size <= (int64_t)RECORD_MAX &&
+        len > strlen(RECORD) && !strcmp(m->path + len - strlen(RECORD), RECORD))
         return hold_record(run, m, err);
     OCV_TRY(write_headers(run, m, err));
     /* GNU's sparse files have more headers behind the first */

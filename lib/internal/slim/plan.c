@@ -7,6 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ALONE_MAX 16u /* regions without a wrapper; published libraries have one at most */
+
+/* The segment that a section of device code lies in. */
+static const Elf64_Phdr *segment_of(const struct ocv_slim_elf *elf,
+                                    const struct ocv_slim_device *device)
+{
+    const Elf64_Phdr *p = elf->segments;
+    while (p->p_type != PT_LOAD || device->address < p->p_vaddr ||
+           device->address - p->p_vaddr >= p->p_filesz)
+        p++;
+    return p;
+}
+
 /* Does a range of the file have a byte of a section of device code? */
 static bool touches_device(const struct ocv_slim_elf *elf, uint64_t offset, uint64_t size,
                            size_t but)
@@ -40,7 +53,8 @@ static bool check_pointer(void *data, uint64_t place, uint64_t value, const unsi
         return true;
     struct ocv_slim_region *region =
         (struct ocv_slim_region *)(uintptr_t)ocv_slim_region_at(device, value);
-    if (!wrapper || !region || ocv_slim_place(elf, place, 8) == UINT64_MAX)
+    uint64_t word = ocv_slim_place(elf, place, 8);
+    if (!wrapper || !region || word == UINT64_MAX || touches_device(elf, word, 8, SIZE_MAX))
         return false;
     region->pointed = true;
     return true;
@@ -72,7 +86,7 @@ static bool code_leads_to(const struct ocv_slim_elf *elf, uint64_t address)
     return false;
 }
 
-/* No symbol of a table, and none of these with an addend, is in device code. */
+/* No symbol of a table is in device code. */
 static const char *check_symbols(const struct ocv_slim_elf *elf, const Elf64_Shdr *table)
 {
     for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->sh_size; at += sizeof(Elf64_Sym)) {
@@ -111,7 +125,7 @@ static const char *check_relocations(const struct ocv_slim_elf *elf,
         if (!symbol || type == elf->relative || type == elf->irelative)
             continue;
         uint64_t place = ocv_slim_symbol(elf, symbol);
-        if (place == UINT64_MAX)
+        if (place == UINT64_MAX || touches_device(elf, place, sizeof(Elf64_Sym), SIZE_MAX))
             return "a relocation of it names no symbol";
         const unsigned char *s = elf->bytes + place;
         if (ocv_slim_u32(s + 4) >> 16 &&
@@ -145,6 +159,13 @@ static const char *check_pointers(const struct ocv_slim_elf *elf)
         if (p->p_type != PT_LOAD && p->p_type != PT_NULL && p->p_type != PT_GNU_STACK &&
             touches_device(elf, p->p_offset, p->p_filesz, SIZE_MAX))
             return "a segment of another kind lies over its device code";
+        /* the same bytes mapped twice: only the segment that has them at their addresses is known
+         */
+        for (size_t k = 0; p->p_type == PT_LOAD && k < elf->n_devices; k++)
+            if (segment_of(elf, &elf->devices[k]) != p &&
+                p->p_offset < elf->devices[k].offset + elf->devices[k].size &&
+                elf->devices[k].offset < p->p_offset + p->p_filesz)
+                return "two segments have its device code";
     }
     if (touches_device(elf, 0, sizeof(elf->header), SIZE_MAX) ||
         touches_device(elf, elf->header.e_phoff, elf->header.e_phnum * sizeof(Elf64_Phdr),
@@ -154,6 +175,8 @@ static const char *check_pointers(const struct ocv_slim_elf *elf)
         return "its headers lie over its device code";
     struct ocv_slim_table table;
     for (size_t i = 0; ocv_slim_table(elf, i, &table); i++) {
+        if (table.known && touches_device(elf, table.offset, table.size, SIZE_MAX))
+            return "a table of relocations lies over its device code";
         const char *why = !table.known   ? "a table of relocations does not lie in it"
                           : table.packed ? NULL
                                          : check_relocations(elf, &table);
@@ -165,11 +188,16 @@ static const char *check_pointers(const struct ocv_slim_elf *elf)
         walk.wrappers != ocv_slim_count_wrappers(elf))
         return "something leads to its device code that is no wrapper of a fat binary";
     /* a region without a wrapper is nobody's, or code finds it by itself */
+    size_t alone = 0;
     for (size_t i = 0; i < elf->n_devices; i++)
-        for (size_t k = 0; k < elf->devices[i].n_regions; k++)
-            if (!elf->devices[i].regions[k].pointed &&
-                code_leads_to(elf, elf->devices[i].address + elf->devices[i].regions[k].old))
+        for (size_t k = 0; k < elf->devices[i].n_regions; k++) {
+            if (elf->devices[i].regions[k].pointed)
+                continue;
+            if (++alone > ALONE_MAX)
+                return "it has too many fat binaries without a wrapper";
+            if (code_leads_to(elf, elf->devices[i].address + elf->devices[i].regions[k].old))
                 return "its code may lead to a fat binary without a wrapper";
+        }
     return NULL;
 }
 
@@ -203,17 +231,6 @@ static int compare_devices(const void *a, const void *b)
 {
     const struct ocv_slim_device *x = a, *y = b;
     return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
-/* The segment that a section of device code lies in. */
-static const Elf64_Phdr *segment_of(const struct ocv_slim_elf *elf,
-                                    const struct ocv_slim_device *device)
-{
-    const Elf64_Phdr *p = elf->segments;
-    while (p->p_type != PT_LOAD || device->address < p->p_vaddr ||
-           device->address - p->p_vaddr >= p->p_filesz)
-        p++;
-    return p;
 }
 
 /* Whole pages behind what is kept. Each hole is a multiple of the largest alignment, so that what

@@ -50,6 +50,18 @@ static int make_room(int fd, size_t size, struct ocv_error *err)
                   : OCV_OK;
 }
 
+/* The file stays as it is: nothing is removed. */
+static void set_outcome(struct ocv_slim_result *result, enum ocv_slim_outcome outcome,
+                        const char *why)
+{
+    result->outcome = outcome;
+    result->why = why;
+    result->after = result->before;
+    result->n_removed = 0;
+    if (outcome == OCV_SLIM_LEFT)
+        result->by_ptx = result->without = 0;
+}
+
 /* A file that is nothing but regions, `.fatbin`: they are cut, one behind the other. */
 static int cut_regions(const struct map *in, int fd, const struct ocv_slim_target *target,
                        struct ocv_slim_result *result, struct ocv_error *err)
@@ -64,9 +76,8 @@ static int cut_regions(const struct map *in, int fd, const struct ocv_slim_targe
                                                     writes ? NULL : result, &result->why)
                               : 0;
             if (!n) {
-                result->outcome = OCV_SLIM_LEFT;
-                if (!size)
-                    result->why = "its device code is of a form that is not known";
+                set_outcome(result, OCV_SLIM_LEFT,
+                            size ? result->why : "its device code is of a form that is not known");
                 return OCV_OK;
             }
             kept += n;
@@ -104,9 +115,7 @@ static int cut_library(const struct map *in, int fd, const struct ocv_slim_targe
     if (elf.why || result->outcome == OCV_SLIM_NOTHING) {
         /* one that is not understood, and has none, is nobody's concern */
         bool left = elf.why && (elf.n_devices || has_region(in));
-        result->outcome = left ? OCV_SLIM_LEFT : OCV_SLIM_NOTHING;
-        result->why = left ? elf.why : NULL;
-        result->after = result->before;
+        set_outcome(result, left ? OCV_SLIM_LEFT : OCV_SLIM_NOTHING, left ? elf.why : NULL);
         return OCV_OK;
     }
     OCV_TRY(make_room(fd, (size_t)result->after, err));
@@ -115,8 +124,7 @@ static int cut_library(const struct map *in, int fd, const struct ocv_slim_targe
     OCV_TRY(ocv_slim_check(&elf, out.bytes, out.size, target, &result->why, err));
     if (!result->why)
         return OCV_OK;
-    result->outcome = OCV_SLIM_LEFT;
-    result->after = result->before;
+    set_outcome(result, OCV_SLIM_LEFT, result->why);
     return ftruncate(fd, 0) < 0
                ? ocv_error_set(err, OCV_ERR_IO, "a temporary file: %s", strerror(errno))
                : OCV_OK;

@@ -162,7 +162,7 @@ static int take_pax(struct ocv_slim_member *m, const char *records, size_t len,
     const char *at = records, *key, *value;
     size_t key_len, value_len;
     while (next_record(&at, records + len, &key, &key_len, &value, &value_len)) {
-        if (is_key(key, key_len, "path"))
+        if (is_key(key, key_len, "path") || is_key(key, key_len, "GNU.sparse.name"))
             OCV_TRY(set_path(m, value, value_len, err));
         if (key_len > 11 && !memcmp(key, "GNU.sparse.", 11))
             m->sparse = true;

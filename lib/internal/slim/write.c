@@ -86,7 +86,8 @@ static void write_tables(const struct output *out)
     if (elf->headers) {
         header.e_phoff = ocv_slim_moved(elf, elf->headers);
         header.e_phnum = (uint16_t)elf->n_headers;
-        memset(out->bytes + elf->header.e_phoff, 0, elf->header.e_phnum * sizeof(Elf64_Phdr));
+        memset(out->bytes + ocv_slim_moved(elf, elf->header.e_phoff), 0,
+               elf->header.e_phnum * sizeof(Elf64_Phdr));
     }
     memcpy(out->bytes, &header, sizeof(header));
     memcpy(out->bytes + header.e_phoff, elf->planned, elf->n_headers * sizeof(Elf64_Phdr));

@@ -345,6 +345,31 @@ START_TEST(test_what_is_not_understood_is_left_alone)
 }
 END_TEST
 
+/* patchelf puts program headers where there is room, here at the end of the file. */
+START_TEST(test_program_headers_at_the_end)
+{
+    struct ocv_buffer in = library("gpu_library");
+    struct ocv_slim_result result;
+    Elf64_Ehdr header;
+    memcpy(&header, in.data, sizeof(header));
+    size_t len = header.e_phnum * sizeof(Elf64_Phdr);
+    char *headers = malloc(len);
+    ck_assert_ptr_nonnull(headers);
+    memcpy(headers, in.data + header.e_phoff, len);
+    header.e_phoff = in.len;
+    ck_assert_int_eq(ocv_buffer_append(&in, headers, len, NULL), OCV_OK);
+    memcpy(in.data, &header, sizeof(header));
+    ocv_auto_fd int fd = cut(in.data, in.len, "sm_80", &result);
+    struct ocv_buffer out = contents(fd);
+    ck_assert_int_eq(result.outcome, OCV_SLIM_CUT);
+    memcpy(&header, out.data, sizeof(header));
+    ck_assert_uint_lt(header.e_phoff, in.len);
+    free(headers);
+    ocv_buffer_free(&in);
+    ocv_buffer_free(&out);
+}
+END_TEST
+
 /* No memory is read that is not the file's, and what is written is a library. */
 START_TEST(test_a_library_that_is_cut_off)
 {
@@ -410,6 +435,7 @@ TEST_FILE
     tcase_add_test(tcase, test_another_pointer_leaves_a_library_alone);
     tcase_add_test(tcase, test_code_that_finds_a_fat_binary_by_itself_leaves_a_library_alone);
     tcase_add_loop_test(tcase, test_what_is_not_understood_is_left_alone, 0, N(changes));
+    tcase_add_test(tcase, test_program_headers_at_the_end);
     tcase_add_test(tcase, test_a_library_that_is_cut_off);
     tcase_add_test(tcase, test_a_file_of_another_kind);
     tcase_add_loop_test(tcase, test_targets, 0, N(targets));
