@@ -178,7 +178,8 @@ int ocv_executables_report(const struct ocv_executables *set, json_t *namespaces
         if (item->answer && !item->replaced && json_array_append(namespaces, item->answer) < 0)
             return ocv_error_nomem(err);
     }
-    for (const struct ocv_executable *item = set->items; item < set->items + set->n; item++) {
+    for (size_t k = 0; k < set->n; k++) {
+        const struct ocv_executable *item = &set->items[k];
         size_t i;
         json_t *ns = NULL, *one;
         struct ocv_error joined = {0};

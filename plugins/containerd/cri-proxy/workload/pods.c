@@ -152,10 +152,10 @@ int pods_parse(const uint8_t *message, size_t len, struct pods_list *out, struct
     size_t pos = 0;
     int more;
     while ((more = grpc_field_next(message, len, &pos, &item)) == 1) {
-        const uint8_t *sandbox = message + item.at;
         size_t at = 0;
         if (item.type != GRPC_BYTES || item.number != 1)
             continue;
+        const uint8_t *sandbox = message + item.at;
         if (out->n == SANDBOXES_MAX)
             return ocv_error_set(err, OCV_ERR_DATA, "more than %u sandboxes", SANDBOXES_MAX);
         if (out->n % 64 == 0) {
