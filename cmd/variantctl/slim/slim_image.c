@@ -210,10 +210,10 @@ int slim_image_make(struct slim *slim, const struct image *from, const struct ma
             progress_status(slim->progress, "slimming", from->text, "%s: layer %zu of %zu, %s",
                             variant->label, i + 1, variant->n_layers,
                             format_bytes(layer->size, size));
-        status = dry ? slim_layer_estimate(slim, layer, &lists[i], &variant->serves,
-                                           &variant->layers[i], err)
-                     : slim_layer_make(slim, &reader, layer, &lists[i], &variant->serves,
-                                       &variant->layers[i], err);
+        status =
+            dry ? slim_layer_estimate(layer, &lists[i], &variant->serves, &variant->layers[i], err)
+                : slim_layer_make(slim, &reader, layer, &lists[i], &variant->serves,
+                                  &variant->layers[i], err);
         variant->before += layer->size;
         variant->after +=
             variant->layers[i].rewritten ? variant->layers[i].descriptor.size : layer->size;

@@ -59,7 +59,8 @@ static int result_key(const struct slim *slim, const struct ocv_descriptor *laye
     return ocv_digest_bytes(text.data, text.len, key, err);
 }
 
-/* Has whoever needs it the blob? One that is at the target alone is not read again. */
+/* Is the blob in the stage, or at the target? One that is only there must have been read by derive,
+ * since it is not fetched again. */
 static bool blob_is_there(struct slim *slim, const struct ocv_descriptor *d)
 {
     const struct place *to = &slim->build.to;
@@ -352,12 +353,11 @@ static int64_t estimate_file(const struct ocv_content_file *file,
     return after;
 }
 
-int slim_layer_estimate(const struct slim *slim, const struct ocv_descriptor *layer,
-                        const struct slim_list *list, const struct ocv_slim_target *target,
-                        struct slim_layer *out, struct ocv_error *err)
+int slim_layer_estimate(const struct ocv_descriptor *layer, const struct slim_list *list,
+                        const struct ocv_slim_target *target, struct slim_layer *out,
+                        struct ocv_error *err)
 {
     int64_t gone = 0;
-    (void)slim;
     *out = (struct slim_layer){.descriptor = *layer, .files = json_array()};
     for (size_t i = 0; i < list->n; i++) {
         const struct ocv_content_file *file = list->files[i];

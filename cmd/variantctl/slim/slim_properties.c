@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Machine code, whether or not all files have such: a file without any ran there no better before.
- */
+/* Machine code, also where some files have none for that architecture: these did not run there
+ * before, either. */
 static bool is_code(const struct ocv_content_target *target)
 {
     return target->fact == OCV_CONTENT_CUDA_CODE;
@@ -79,8 +79,8 @@ static unsigned next_code(const struct ocv_content_derived *derived, unsigned be
     return next;
 }
 
-/* Every GPU that runs what a variant is told to be for, and is not kept from it by `fat`: what each
- * of them would take stays, PTX of parts without machine code, too. */
+/* What each of these GPUs would load stays in the variant, the PTX of parts without machine code,
+ * too. */
 void slim_find_served(const struct ocv_content_derived *derived,
                       const struct ocv_slim_target *target, struct ocv_slim_target *out)
 {

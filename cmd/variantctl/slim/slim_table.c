@@ -42,7 +42,7 @@ static int print_variant(const struct slim_variant *v, bool dry, struct ocv_buff
 {
     char a[FORMAT_NUMBER_MAX], b[FORMAT_NUMBER_MAX], c[FORMAT_NUMBER_MAX], d[FORMAT_NUMBER_MAX];
     int64_t before = 0, after = 0;
-    size_t n = 0, shown = 0;
+    size_t n = 0;
     for (size_t i = 0; i < v->n_layers; i++)
         n += json_array_size(v->layers[i].files);
     ocv_auto_free json_t **files = calloc(n + 1, sizeof(*files));
@@ -69,11 +69,10 @@ static int print_variant(const struct slim_variant *v, bool dry, struct ocv_buff
         const char *why = ocv_json_text(files[i], "why"),
                    *outcome = ocv_json_text(files[i], "outcome");
         bool plain = !strcmp(outcome, ocv_slim_outcome_name(OCV_SLIM_CUT));
-        if (shown == FILES_SHOWN) {
+        if (i == FILES_SHOWN) {
             OCV_TRY(ocv_buffer_printf(out, err, "  and %zu files more\n", n - i));
             break;
         }
-        shown++;
         OCV_TRY(ocv_buffer_printf(out, err, "  %10s  %10s  %s",
                                   format_bytes(number(files[i], "before"), a),
                                   format_bytes(number(files[i], "after"), b),

@@ -83,9 +83,9 @@ int slim_layer_make(struct slim *slim, struct layer_reader *reader,
                     struct ocv_error *err) OCV_WARN_UNUSED;
 /** The same without the layer's bytes: what files would become, as far as what was read of them
  *  tells, and no layer. */
-int slim_layer_estimate(const struct slim *slim, const struct ocv_descriptor *layer,
-                        const struct slim_list *list, const struct ocv_slim_target *target,
-                        struct slim_layer *out, struct ocv_error *err) OCV_WARN_UNUSED;
+int slim_layer_estimate(const struct ocv_descriptor *layer, const struct slim_list *list,
+                        const struct ocv_slim_target *target, struct slim_layer *out,
+                        struct ocv_error *err) OCV_WARN_UNUSED;
 void slim_layer_free(struct slim_layer *layer);
 
 /** Make the image of a target and write it into the stage; with --dry-run only its numbers.
@@ -100,7 +100,8 @@ unsigned slim_best_code(const struct ocv_content_derived *derived, unsigned sm);
 int slim_describe_variant(const struct ocv_content_derived *derived,
                           const struct ocv_slim_target *target, struct ocv_buffer *out,
                           struct ocv_error *err) OCV_WARN_UNUSED;
-/** Every GPU that these let take it, and that `fat` does not keep from it. */
+/** Every GPU that takes the variant by these properties. With code for 80 and 86 in FROM, and 80
+ *  asked for: 80 to 85, since from 86 on `fat` comes first. */
 void slim_find_served(const struct ocv_content_derived *derived,
                       const struct ocv_slim_target *target, struct ocv_slim_target *out);
 /** The properties of the original. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The new file is read like any other, and compared with the old one: what lies outside device code
- * is the same at the same addresses, each pointer leads to what is left of its region, and the
- * tables describe a file that loaders accept. */
+/* The new file is read like any other, and compared with the old one: sections other than device
+ * code are the same at the same addresses, each pointer leads to what is left of its region, and
+ * the tables describe a file that loaders accept. */
 #include "lib/base/cleanup.h"
 #include "lib/internal/slim/slim_internal.h"
 

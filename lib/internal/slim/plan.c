@@ -38,7 +38,7 @@ struct walk {
     size_t wrappers; /* whose pointers were seen */
 };
 
-/* Pointers that are wrappers' own, and lead to the begin of a region; others lead elsewhere. */
+/* A pointer into device code is a wrapper's own, and leads to where a region begins. */
 static bool check_pointer(void *data, uint64_t place, uint64_t value, const unsigned char *addend)
 {
     struct walk *walk = data;

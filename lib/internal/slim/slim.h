@@ -41,8 +41,9 @@ const char *ocv_slim_target_format(const struct ocv_slim_target *target, char *o
 /** "sm80" or "sm80_sm86": a label. Returns `out`. */
 const char *ocv_slim_target_label(const struct ocv_slim_target *target, char *out, size_t size);
 
-/** The number of an architecture ("90", "90a", "100f") if a GPU of that number runs machine code
- * for it, or with `compiled` PTX; else 0. */
+/** Does the GPU `sm` (89 of compute capability 8.9) run machine code for an architecture ("86",
+ *  "90a", "100f"), or, `compiled`, PTX for it? Returns the architecture's number, 86; 0: it does
+ *  not. */
 unsigned ocv_slim_runs(const char *architecture, bool compiled, unsigned sm);
 
 enum ocv_slim_outcome {
@@ -71,7 +72,7 @@ struct ocv_slim_result {
         by_ptx; /**< regions of which PTX stays, because there is no machine code for a target */
     int64_t without; /**< regions that no target runs: their smallest entry stays */
     struct ocv_slim_removed removed[OCV_SLIM_REMOVED_MAX];
-    size_t n_removed; /**< of the kinds and architectures past the last no row is kept */
+    size_t n_removed; /**< more kinds and architectures than there are rows for are not counted */
 };
 
 /** Cut a file that `in` has the first `size` bytes of. For OCV_SLIM_CUT and OCV_SLIM_ZEROED `out`,
@@ -83,8 +84,6 @@ int ocv_slim_file(int in, size_t size, int out, const struct ocv_slim_target *ta
 
 /* Layers: tar archives as they pass, in which some files are cut and all else stays byte for byte.
  */
-
-#define OCV_SLIM_PATHS_MAX 100000u
 
 /** A layer, and where it goes. `data` is passed to the functions. */
 struct ocv_slim_layer {
