@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,6 +129,20 @@ static int make_directory(const char *path, const char *whole, mode_t mode, stru
     ocv_auto_fd int fd = made ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
     return fd >= 0 && fchmod(fd, mode) == 0 ? OCV_OK
                                             : ocv_file_fail(err, whole, NULL, "create directory");
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    (void)!remove(path);
+    return 0;
+}
+
+void ocv_directory_remove(const char *path)
+{
+    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 int ocv_directory_make(const char *path, mode_t mode, struct ocv_error *err)

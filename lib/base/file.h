@@ -42,6 +42,8 @@ int ocv_file_open_at(int dirfd, const char *dir, const char *name, int *fd, int6
 int ocv_directory_order(const struct dirent **a, const struct dirent **b);
 /** Make a directory and the missing ones above it. `mode` 0 leaves theirs to the umask. */
 int ocv_directory_make(const char *path, mode_t mode, struct ocv_error *err);
+/** Remove a directory with all that is in it, as far as it can be; links are not followed. */
+void ocv_directory_remove(const char *path);
 /** Open DIRFD/NAME as a directory without following a link; `make` creates it (fsyncing DIRFD). */
 int ocv_directory_open(int dirfd, const char *dir, const char *name, bool make, int *fd,
                        struct ocv_error *err);

@@ -4,8 +4,8 @@
 #include "cmd/common/progress/progress.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/file.h"
 
-#include <ftw.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,14 +23,6 @@ int copier_open(struct cli *cli, struct place *to, enum progress_mode mode, stru
     return OCV_OK;
 }
 
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-    (void)st;
-    (void)flag;
-    (void)ftw;
-    return remove(path);
-}
-
 void copier_close(struct copier *copier)
 {
     if (copier->progress) {
@@ -40,7 +32,7 @@ void copier_close(struct copier *copier)
     progress_free(copier->progress);
     ocv_layout_free(copier->staging);
     if (copier->staging_dir[0])
-        nftw(copier->staging_dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        ocv_directory_remove(copier->staging_dir);
     *copier = (struct copier){0};
 }
 

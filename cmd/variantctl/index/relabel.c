@@ -26,18 +26,6 @@ static int load_json(const char *what, const struct ocv_buffer *bytes, json_t **
     return ocv_error_set(err, OCV_ERR_DATA, "%s is not a JSON object", what);
 }
 
-/* The object under `key`; created if missing or null. */
-static json_t *object_in(json_t *parent, const char *key)
-{
-    json_t *object = json_object_get(parent, key);
-    if (!json_is_object(object)) {
-        object = json_object();
-        if (json_object_set_new(parent, key, object) < 0)
-            return NULL;
-    }
-    return object;
-}
-
 static int dump_json(const json_t *json, struct ocv_buffer *out, struct ocv_error *err)
 {
     ocv_auto_free char *text = json_dumps(json, JSON_COMPACT);
@@ -61,7 +49,7 @@ int relabel_child(struct manifest_doc *child, const struct ocv_buffer *old_confi
     if (properties)
         OCV_TRY(ocv_properties_format(properties, &list, err));
     OCV_TRY(load_json("the image config", old_config, &image, err));
-    json_t *labels = object_in(object_in(image, "config"), "Labels");
+    json_t *labels = ocv_json_object(ocv_json_object(image, "config"), "Labels");
     if (!labels || json_object_set_new(labels, OCV_ANNOTATION_LABEL, json_string(label)) < 0 ||
         json_object_set_new(labels, OCV_ANNOTATION_PROPERTIES,
                             json_string(list.data ? list.data : "")) < 0)
@@ -78,7 +66,8 @@ int relabel_child(struct manifest_doc *child, const struct ocv_buffer *old_confi
     json_t *top = json_array_get(layers, json_array_size(layers) - 1);
     /* Docker manifests have no annotations */
     if (top && strcmp(d->media_type, OCV_MEDIA_TYPE_DOCKER_MANIFEST) != 0)
-        json_object_set_new(object_in(top, "annotations"), LAYER_ANNOTATION, json_string(label));
+        json_object_set_new(ocv_json_object(top, "annotations"), LAYER_ANNOTATION,
+                            json_string(label));
     OCV_TRY(dump_json(manifest, &child->body, err));
 
     ocv_manifest_free(child->manifest);

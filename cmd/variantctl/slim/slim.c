@@ -6,18 +6,17 @@
 #include "cmd/common/image/document_cache.h"
 #include "gen/slim-vendors.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/file.h"
 #include "lib/base/format/json.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
-#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
-
-#define ORDER BUILD_PRIORITY " :: order :: "
 
 static const struct ocv_option options[] = {
     {.name = "for",
@@ -119,13 +118,8 @@ static int list_files(struct slim *s, const struct image *image, const struct ma
                       const struct ocv_content_report *whole, struct slim_list *lists,
                       struct ocv_error *err)
 {
-    static const int never = 0;
-    pthread_mutex_t parsing = PTHREAD_MUTEX_INITIALIZER;
     struct cli *cli = s->build.cli;
-    struct layer_reader reader = {.cli = cli,
-                                  .image = image,
-                                  .stop = cli->interrupted ? cli->interrupted : &never,
-                                  .parsing = &parsing};
+    struct layer_reader reader = {.cli = cli, .image = image, .stop = cli->interrupted};
     ocv_auto_free const struct ocv_content_file **shown =
         calloc(whole->n_files + 1, sizeof(*shown));
     ocv_auto_free bool *taken = calloc(whole->n_files + 1, sizeof(*taken));
@@ -348,7 +342,9 @@ static int open_stage(struct slim *s, const struct image *image, struct ocv_erro
     }
     OCV_TRY(ocv_layout_open(s->stage_dir, OCV_LAYOUT_CREATE, &s->stage, err));
     s->lock = open(s->stage_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (s->lock < 0 || flock(s->lock, LOCK_EX | LOCK_NB) < 0) {
+    if (s->lock < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", s->stage_dir, strerror(errno));
+    if (flock(s->lock, LOCK_EX | LOCK_NB) < 0) {
         s->keeps_stage = true; /* it is another's */
         return ocv_error_set(err, OCV_ERR_IO, "%s: another run makes the same image", image->text);
     }
@@ -360,19 +356,11 @@ static int open_stage(struct slim *s, const struct image *image, struct ocv_erro
     return OCV_OK;
 }
 
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-    (void)st;
-    (void)flag;
-    (void)ftw;
-    return remove(path);
-}
-
 /* Items of the index: FROM as it is, its images with properties, and the variants in the stage. */
 static int add_items(struct slim *s, const struct image *image, struct ocv_error *err)
 {
     struct build *b = &s->build;
-    char from[1024], text[4400];
+    char from[4400], text[4400];
     snprintf(from, sizeof(from), "%s", image->text);
     if (image->reference && !image->reference->digest)
         snprintf(from, sizeof(from), "%s/%s@%s", image->reference->host,
@@ -414,7 +402,7 @@ static int rank_variants(struct build *b, struct ocv_error *err)
         bool fat =
             !strncmp(label, SLIM_FAT, strlen(SLIM_FAT)); /* and its entry for older drivers */
         OCV_TRY(ocv_properties_format(b->jobs[i].properties, &text, err));
-        OCV_TRY(ocv_buffer_printf(&text, err, ", " ORDER "%s", fat ? "fat" : "slim"));
+        OCV_TRY(ocv_buffer_printf(&text, err, ", %s", fat ? FAT_ORDER : SLIM_ORDER));
         OCV_TRY(ocv_properties_parse(text.data, text.len, &set, err));
         OCV_TRY(ocv_edit_annotate(b->document, label, NULL, NULL, set, err));
     }
@@ -453,7 +441,7 @@ static int print_estimate(struct slim *s, struct ocv_error *err)
 }
 
 /* FROM is what slim made for these targets, or something else that has variants. */
-static int has_variants(const struct slim *s, const struct image *image, struct ocv_error *err)
+static int answer_variants(const struct slim *s, const struct image *image, struct ocv_error *err)
 {
     size_t found = 0;
     for (size_t t = 0; t < s->n_targets; t++) {
@@ -469,7 +457,8 @@ static int has_variants(const struct slim *s, const struct image *image, struct 
     }
     if (found == s->n_targets) {
         if (!s->build.options.quiet && !s->build.options.json)
-            printf("%s has these variants already: there is nothing to do\n", image->text);
+            printf("%s has these variants already: there is nothing to do, and %s is not written\n",
+                   image->text, s->to);
         return cli_print("", 0, err);
     }
     ocv_error_set(err, OCV_ERR_INVALID, "%s has variants itself", image->text);
@@ -486,7 +475,7 @@ static int run_slim(struct slim *s, const char *from, struct ocv_error *err)
     OCV_TRY(build_begin(b, s->to, false, err));
     OCV_TRY(image_open(b->cli, from, &image, err));
     if (ocv_index_has_variants(image.index))
-        return has_variants(s, &image, err);
+        return answer_variants(s, &image, err);
     OCV_TRY(progress_new(write_progress(b->cli, &b->options), stderr, NULL, &s->progress, err));
     if (!b->options.dry_run)
         OCV_TRY(open_stage(s, &image, err));
@@ -528,7 +517,7 @@ static void slim_free(struct slim *s)
     ocv_layout_free(s->stage);
     build_free(&s->build);
     if (s->stage_dir[0] && !s->keeps_stage)
-        nftw(s->stage_dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        ocv_directory_remove(s->stage_dir);
     ocv_fd_close(&s->lock);
 }
 

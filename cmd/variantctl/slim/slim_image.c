@@ -9,18 +9,7 @@
 /* Annotations that speak of the bytes of a compressed layer: eStargz and zstd:chunked. */
 static const char *const byte_annotations[] = {
     "containerd.io/snapshot/stargz/", "io.containers.estargz.", "io.containers.zstd-chunked.",
-    "io.github.containers.zstd-chunked.", "io.github.containers.zstd-"};
-
-static json_t *member(json_t *parent, const char *key)
-{
-    json_t *object = json_object_get(parent, key);
-    if (!json_is_object(object)) {
-        object = json_object();
-        if (json_object_set_new(parent, key, object) < 0)
-            return NULL;
-    }
-    return object;
-}
+    "io.github.containers.zstd-"};
 
 static int load(const struct ocv_buffer *bytes, const char *what, json_t **out,
                 struct ocv_error *err)
@@ -55,8 +44,8 @@ static int make_config(struct slim *slim, const struct ocv_buffer *old,
     OCV_TRY(load(old, "the image's configuration", &root, err));
     OCV_TRY(ocv_properties_format(variant->properties, &properties, err));
     OCV_TRY(ocv_buffer_printf(&properties, err, ", " SLIM_ORDER));
-    json_t *labels = member(member(root, "config"), "Labels");
-    json_t *diff_ids = json_object_get(member(root, "rootfs"), "diff_ids");
+    json_t *labels = ocv_json_object(ocv_json_object(root, "config"), "Labels");
+    json_t *diff_ids = json_object_get(ocv_json_object(root, "rootfs"), "diff_ids");
     if (!labels || json_array_size(diff_ids) != variant->n_layers)
         return ocv_error_set(err, OCV_ERR_DATA,
                              "the image's configuration does not name each of its layers");
@@ -134,7 +123,7 @@ static int make_manifest(const struct image *from, const struct manifest_doc *ch
     root = *out;
     json_t *layers = json_object_get(root, "layers");
     json_object_set_new(root, "mediaType", json_string(OCV_MEDIA_TYPE_MANIFEST));
-    json_t *config_json = member(root, "config");
+    json_t *config_json = ocv_json_object(root, "config");
     set_descriptor(config_json, config);
     for (size_t i = 0; i < variant->n_layers; i++) {
         json_t *layer = json_array_get(layers, i);
@@ -144,7 +133,7 @@ static int make_manifest(const struct image *from, const struct manifest_doc *ch
         set_descriptor(layer, &variant->layers[i].descriptor);
         drop_byte_annotations(layer);
     }
-    json_t *annotations = member(root, "annotations");
+    json_t *annotations = ocv_json_object(root, "annotations");
     if (!annotations)
         return ocv_error_nomem(err);
     json_object_set_new(annotations, "org.opencontainers.image.base.digest",
@@ -190,13 +179,10 @@ int slim_image_make(struct slim *slim, const struct image *from, const struct ma
                     const struct ocv_buffer *config, const struct slim_list *lists,
                     struct slim_variant *variant, struct ocv_error *err)
 {
-    static const int never = 0;
-    pthread_mutex_t parsing = PTHREAD_MUTEX_INITIALIZER;
     struct cli *cli = slim->build.cli;
     struct layer_reader reader = {.cli = cli,
                                   .image = from,
-                                  .stop = cli->interrupted ? cli->interrupted : &never,
-                                  .parsing = &parsing,
+                                  .stop = cli->interrupted,
                                   .progress = draw_progress,
                                   .data = slim->progress};
     struct ocv_descriptor new_config;

@@ -2,10 +2,10 @@
 /* --to docker-archive:FILE, and the temporary layout for destinations that take a whole archive. */
 #include "cmd/vpull/engines/engine.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -16,20 +16,12 @@
 
 #define WAIT_MS 100
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
 void staging_remove(struct staging *staging, int status)
 {
     bool keep = (status == OCV_ERR_NETWORK || status == OCV_ERR_INTERRUPTED) && !staging->unique;
     ocv_layout_free(staging->layout);
     if (staging->dir[0] && !keep)
-        nftw(staging->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+        ocv_directory_remove(staging->dir);
     if (staging->lock >= 0)
         close(staging->lock);
     *staging = (struct staging){.lock = -1};

@@ -32,6 +32,16 @@ json_t *ocv_json_load_any(const void *bytes, size_t len, size_t values, size_t f
  * (lib/base/format/json_plain.c); NULL for what has to be read by jansson, and `*nomem` when memory
  * ran out. */
 json_t *ocv_json_plain(const char *text, size_t len, bool *nomem) OCV_WARN_UNUSED;
+/** The object under `key`, made if it is missing or null; NULL without memory, or where `object` is
+ *  NULL. Borrowed. */
+static inline json_t *ocv_json_object(json_t *object, const char *key)
+{
+    json_t *member = json_object_get(object, key);
+    if (json_is_object(member))
+        return member;
+    member = json_object();
+    return json_object_set_new(object, key, member) < 0 ? NULL : member;
+}
 /** A member's text, or NULL (`otherwise`) if it is none. Borrowed. */
 static inline const char *ocv_json_text(const json_t *object, const char *key)
 {
