@@ -118,8 +118,8 @@ struct layer_reader {
     struct cli *cli;
     const struct image *image;
     struct ocv_registry *registry; /**< its own client, made for the first layer; the owner frees */
-    const volatile int *stop;      /**< non-zero: give up with OCV_ERR_INTERRUPTED */
-    pthread_mutex_t *parsing;      /**< held while a report is parsed */
+    const volatile int *stop;      /**< non-zero: give up with OCV_ERR_INTERRUPTED; or NULL */
+    pthread_mutex_t *parsing;      /**< held while a report is parsed; or NULL */
     void (*progress)(void *data, int64_t done); /**< bytes that were read, or NULL */
     void *data;
 };

@@ -61,7 +61,7 @@ int layer_feed(struct layer_reader *reader, const struct ocv_descriptor *layer,
     for (ssize_t n; (n = read(fd, chunk, CHUNK)) != 0;) {
         if (n < 0 && errno != EINTR)
             return ocv_error_set(err, OCV_ERR_IO, "reading a layer: %s", strerror(errno));
-        if (__atomic_load_n(reader->stop, __ATOMIC_RELAXED))
+        if (reader->stop && __atomic_load_n(reader->stop, __ATOMIC_RELAXED))
             return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
         if (n < 0)
             continue;
@@ -78,9 +78,11 @@ int layer_feed(struct layer_reader *reader, const struct ocv_descriptor *layer,
 static int parse_report(const struct layer_reader *reader, const struct ocv_buffer *bytes,
                         struct ocv_content_report *out, struct ocv_error *err)
 {
-    pthread_mutex_lock(reader->parsing);
+    if (reader->parsing)
+        pthread_mutex_lock(reader->parsing);
     int status = ocv_content_report_read(bytes->data, bytes->len, out, err);
-    pthread_mutex_unlock(reader->parsing);
+    if (reader->parsing)
+        pthread_mutex_unlock(reader->parsing);
     return status;
 }
 

@@ -16,6 +16,7 @@
 #define SLIM_MEDIA_TYPE "application/vnd.dev.ocivariant.slim.v1+json"
 #define SLIM_REPORT_MAX ((size_t)64 << 20)
 #define SLIM_ORDER BUILD_PRIORITY " :: order :: slim"
+#define FAT_ORDER BUILD_PRIORITY " :: order :: fat"
 
 /** What becomes of a layer for a target. */
 struct slim_layer {

@@ -114,7 +114,8 @@ static int cut_library(const struct map *in, int fd, const struct ocv_slim_targe
         OCV_TRY(ocv_slim_plan(&elf, target, result, err));
     if (elf.why || result->outcome == OCV_SLIM_NOTHING) {
         /* one that is not understood, and has none, is nobody's concern */
-        bool left = elf.why && (elf.n_devices || has_region(in));
+        bool left =
+            elf.why && (elf.n_devices || has_region(in) || elf.header.e_machine == EM_CUDA_NUMBER);
         set_outcome(result, left ? OCV_SLIM_LEFT : OCV_SLIM_NOTHING, left ? elf.why : NULL);
         return OCV_OK;
     }

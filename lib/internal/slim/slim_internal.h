@@ -11,6 +11,7 @@
 #include <elf.h>
 
 #define OCV_SLIM_DEVICES_MAX 4u
+#define EM_CUDA_NUMBER 190 /* EM_CUDA; older headers have no name for it */
 
 /** One region, by offsets in its section; sizes with its header. */
 struct ocv_slim_region {

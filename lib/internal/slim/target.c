@@ -63,20 +63,23 @@ int ocv_slim_target_parse(const char *text, size_t len, struct ocv_slim_target *
     return OCV_OK;
 }
 
-const char *ocv_slim_target_label(const struct ocv_slim_target *target, char *out, size_t size)
+static const char *write_numbers(const struct ocv_slim_target *target, const char *before,
+                                 const char *between, char *out, size_t size)
 {
     size_t at = 0;
     out[0] = '\0';
     for (size_t i = 0; i < target->n && at < size; i++)
-        at += (size_t)snprintf(out + at, size - at, "%ssm%u", i ? "_" : "", target->sm[i]);
+        at += (size_t)snprintf(out + at, size - at, "%s%s%u", i ? between : "", before,
+                               target->sm[i]);
     return out;
+}
+
+const char *ocv_slim_target_label(const struct ocv_slim_target *target, char *out, size_t size)
+{
+    return write_numbers(target, "sm", "_", out, size);
 }
 
 const char *ocv_slim_target_format(const struct ocv_slim_target *target, char *out, size_t size)
 {
-    size_t at = 0;
-    out[0] = '\0';
-    for (size_t i = 0; i < target->n && at < size; i++)
-        at += (size_t)snprintf(out + at, size - at, "%ssm_%u", i ? "+" : "", target->sm[i]);
-    return out;
+    return write_numbers(target, "sm_", "+", out, size);
 }
