@@ -38,7 +38,7 @@ UNIT_A_content    := $(BUILD)/plugins/content/confine.o
 UNIT_A_cri-proxy  := $(CRI_PROXY_A) $(VERDICT_A)
 UNIT_A_oci-hook   := $(BUILD)/liboci-hook.a $(VERDICT_A)
 UNIT_A_snapshotter := $(SNAP_A) $(VERDICT_A)
-$(BUILD)/test/unit/slim/run: | $(addprefix $(BUILD)/test/tools/,gpu_library gpu_library_stray gpu_library_unwrapped)
+$(BUILD)/test/unit/slim/run: | $(addprefix $(BUILD)/test/tools/,gpu_library gpu_library_stray gpu_library_unwrapped gpu_library_taken)
 UNIT_LIBS_variantd := -lmicrohttpd
 UNIT_LIBS_snapshotter := -lsqlite3
 UNIT_LIBS_cri-proxy   := -lsqlite3
@@ -57,7 +57,8 @@ $(BUILD)/test/tools/fake_nvml: $(BUILD)/test/tools/fake_nvml.o
 	$(call quiet,LD,$@)$(CC) -shared -o $@ $^ $(LDFLAGS_ALL) -ljansson -ldl
 
 # libraries with device code; in two of them it is reached in other ways, too
-GPU_LIBRARIES := $(addprefix $(BUILD)/test/tools/,gpu_library gpu_library_stray gpu_library_unwrapped)
+GPU_LIBRARIES := $(addprefix $(BUILD)/test/tools/,gpu_library gpu_library_stray gpu_library_unwrapped gpu_library_taken)
+$(BUILD)/test/tools/gpu_library_taken: GPU_FLAGS := -DGPU_TAKEN
 $(BUILD)/test/tools/gpu_library_stray: GPU_FLAGS := -DGPU_STRAY
 $(BUILD)/test/tools/gpu_library_unwrapped: GPU_FLAGS := -DGPU_UNWRAPPED
 $(GPU_LIBRARIES): test/tools/library/gpu_library.c | $(GENERATED)

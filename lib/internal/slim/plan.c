@@ -86,6 +86,27 @@ static bool code_leads_to(const struct ocv_slim_elf *elf, uint64_t address)
     return false;
 }
 
+/* Does `lea` (x86-64), which compilers take an address with, have the begin of a region? */
+static bool code_takes_region(const struct ocv_slim_elf *elf)
+{
+    for (size_t i = 0; i < elf->header.e_shnum && elf->header.e_machine == EM_X86_64; i++) {
+        const Elf64_Shdr *s = &elf->sections[i];
+        const unsigned char *bytes = elf->bytes + s->sh_offset;
+        if (!(s->sh_flags & SHF_EXECINSTR) || s->sh_type != SHT_PROGBITS)
+            continue;
+        for (uint64_t at = 0; at + 6 <= s->sh_size; at++) {
+            if (bytes[at] != 0x8d || (bytes[at + 1] & 0xc7) != 0x05)
+                continue;
+            uint64_t address =
+                s->sh_addr + at + 6 + (uint64_t)(int64_t)(int32_t)ocv_slim_u32(bytes + at + 2);
+            const struct ocv_slim_device *device = ocv_slim_device_of(elf, address);
+            if (device && ocv_slim_region_at(device, address))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* No symbol of a table is in device code. */
 static const char *check_symbols(const struct ocv_slim_elf *elf, const Elf64_Shdr *table)
 {
@@ -187,6 +208,8 @@ static const char *check_pointers(const struct ocv_slim_elf *elf)
     if (!ocv_slim_each_pointer(elf, check_pointer, &walk) ||
         walk.wrappers != ocv_slim_count_wrappers(elf))
         return "something leads to its device code that is no wrapper of a fat binary";
+    if (code_takes_region(elf))
+        return "its code takes the address of a fat binary";
     /* a region without a wrapper is nobody's, or code finds it by itself */
     size_t alone = 0;
     for (size_t i = 0; i < elf->n_devices; i++)

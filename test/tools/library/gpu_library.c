@@ -2,8 +2,8 @@
 /* A shared library with device code as nvcc links it: fat binaries in .nv_fatbin and, as of
  * relocatable device code, in __nv_relfatbin, each behind a wrapper in .nvFatBinSegment. The code
  * itself is bytes that tell which it is. With an argument of the build
- * something else leads there, too: GPU_STRAY, a pointer; GPU_UNWRAPPED, an instruction, and one has
- * no wrapper.
+ * something else leads there, too: GPU_STRAY, a pointer; GPU_TAKEN, code that takes an address;
+ * GPU_UNWRAPPED, an instruction, and one has no wrapper.
  *
  * Linked as a shared library; tests cut it and load what is left. */
 #include <stddef.h>
@@ -68,6 +68,14 @@ int gpu_code(void)
 }
 #endif
 
+#ifdef GPU_TAKEN
+SHOWN const char *gpu_taken(void);
+const char *gpu_taken(void)
+{
+    return gpu_second;
+}
+#endif
+
 #ifdef GPU_STRAY
 SHOWN const char *gpu_stray = gpu_second;
 #endif
@@ -79,10 +87,10 @@ int gpu_answer(int x)
     return gpu_wrappers[0].version == 1 ? x + 1 : x;
 }
 
-static const char *loaded;
+static const char *volatile loaded; /* no compiler knows what the loader has put there */
 __attribute__((constructor)) static void note_loaded(void)
 {
-    loaded = gpu_wrappers[1].code;
+    loaded = ((volatile struct wrapper *)gpu_wrappers)[1].code;
 }
 SHOWN const char *gpu_loaded(void);
 const char *gpu_loaded(void)

@@ -315,6 +315,11 @@ START_TEST(test_code_that_finds_a_fat_binary_by_itself_leaves_a_library_alone)
     struct ocv_buffer in = library("gpu_library_unwrapped");
     check_left(&in, "its code may lead to a fat binary without a wrapper");
     ocv_buffer_free(&in);
+#ifdef __x86_64__
+    in = library("gpu_library_taken");
+    check_left(&in, "its code takes the address of a fat binary");
+    ocv_buffer_free(&in);
+#endif
 }
 END_TEST
 
