@@ -38,7 +38,7 @@ UNIT_A_content    := $(BUILD)/plugins/content/confine.o
 UNIT_A_cri-proxy  := $(CRI_PROXY_A) $(VERDICT_A)
 UNIT_A_oci-hook   := $(BUILD)/liboci-hook.a $(VERDICT_A)
 UNIT_A_snapshotter := $(SNAP_A) $(VERDICT_A)
-$(BUILD)/test/unit/slim/run: | $(addprefix $(BUILD)/test/tools/,gpu_library gpu_library_stray gpu_library_unwrapped gpu_library_taken)
+$(BUILD)/test/unit/slim/run: | $(addprefix $(BUILD)/test/tools/,gpu_library gpu_library_stray gpu_library_unwrapped gpu_library_taken hip_library)
 UNIT_LIBS_variantd := -lmicrohttpd
 UNIT_LIBS_snapshotter := -lsqlite3
 UNIT_LIBS_cri-proxy   := -lsqlite3
@@ -64,7 +64,10 @@ $(BUILD)/test/tools/gpu_library_unwrapped: GPU_FLAGS := -DGPU_UNWRAPPED
 $(GPU_LIBRARIES): test/tools/library/gpu_library.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(call quiet,CC,$@)$(CC) $(CFLAGS_ALL) $(GPU_FLAGS) -shared -o $@ $< $(LDFLAGS_ALL)
-TOOL_BIN += $(GPU_LIBRARIES)
+$(BUILD)/test/tools/hip_library: test/tools/library/hip_library.c | $(GENERATED)
+	@mkdir -p $(@D)
+	$(call quiet,CC,$@)$(CC) $(CFLAGS_ALL) -shared -o $@ $< $(LDFLAGS_ALL)
+TOOL_BIN += $(GPU_LIBRARIES) $(BUILD)/test/tools/hip_library
 
 # a CRI client; its messages are in a .proto file of its own; "linux" is a field's name, and a macro
 # in gnu11

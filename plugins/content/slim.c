@@ -88,7 +88,8 @@ static int temporary_file(const char *directory, int *fd, struct ocv_error *err)
                                     directory, strerror(errno));
 }
 
-/* "BYTES\n", then so many bytes: paths, each ended by NUL. */
+/* "BYTES\n", then so many bytes: paths, each ended by NUL, with '+' in front of one that is to be
+ * cut and '-' before one that is left out. */
 static int read_list(char **text, size_t *len, struct ocv_error *err)
 {
     char c;
@@ -137,12 +138,17 @@ int scan_slim(char **arguments, struct ocv_error *err)
     for (size_t i = 0; i < len; i++)
         n += !list[i];
     ocv_auto_free const char **paths = calloc(n + 1, sizeof(*paths));
+    ocv_auto_free bool *leaves_out = calloc(n + 1, sizeof(*leaves_out));
     __attribute__((cleanup(free_archive))) struct archive *archive = archive_read_new();
-    if (!paths || !archive || !(slim.lines = open_memstream(&slim.report, &slim.report_len)))
+    if (!paths || !leaves_out || !archive ||
+        !(slim.lines = open_memstream(&slim.report, &slim.report_len)))
         return ocv_error_nomem(err);
-    for (const char *at = list; layer.n_paths < n; at += strlen(at) + 1)
-        paths[layer.n_paths++] = at;
+    for (const char *at = list; layer.n_paths < n; at += strlen(at) + 1) {
+        leaves_out[layer.n_paths] = *at == '-';
+        paths[layer.n_paths++] = at + (*at == '-' || *at == '+');
+    }
     layer.paths = paths;
+    layer.leaves_out = leaves_out;
     layer.data = &slim;
     slim.archive = archive;
     archive_read_support_filter_gzip(archive);

@@ -21,7 +21,7 @@
 static const struct ocv_option options[] = {
     {.name = "for",
      .value = "TARGETS",
-     .help = "a variant each: sm_80,sm_90; sm_80+sm_86 share one",
+     .help = "a variant each: sm_80,gfx942; sm_80+sm_86 share one",
      OCV_OPTION_TEXT(struct slim, wanted)},
     {.name = "to",
      .value = "REPO:TAG|oci:DIR:TAG",
@@ -45,8 +45,9 @@ static const struct ocv_option options[] = {
 static const struct cli_command command = {
     .usage = "Usage: variantctl slim [OPTIONS] FROM --for TARGETS --to TO\n"
              "\n"
-             "Make variants of an image that have the CUDA code of one GPU architecture each,\n"
-             "without a rebuild. TO becomes an index: FROM as it is, for everybody; FROM again\n"
+             "Make variants of an image that have the code of one GPU architecture each, of CUDA\n"
+             "or ROCm, without a rebuild. TO becomes an index: FROM as it is, for everybody; FROM "
+             "again\n"
              "as `fat`, for GPUs that have code of their own in it; and one variant for each\n"
              "target. A library that is not understood stays as it is (docs/slim.md).\n",
     .options = options,
@@ -72,14 +73,13 @@ static int read_targets(struct slim *s, struct ocv_error *err)
         if (ocv_slim_target_parse(part + blanks, n, target, err) < 0)
             return ocv_error_prefix(err, "slim: --for");
         target->keep_ptx = s->keep_ptx;
-        char label[OCV_SLIM_LABEL_MAX];
+        char label[OCV_SLIM_LABEL_MAX], other[OCV_SLIM_LABEL_MAX];
         ocv_slim_target_label(target, label, sizeof(label));
         if (!ocv_label_valid(label, strlen(label)))
             return ocv_error_set(err, OCV_ERR_INVALID,
                                  "slim: --for: too many targets in one variant");
         for (size_t i = 0; i + 1 < s->n_targets; i++)
-            if (s->targets[i].n == target->n &&
-                !memcmp(s->targets[i].sm, target->sm, target->n * sizeof(target->sm[0])))
+            if (!strcmp(ocv_slim_target_label(&s->targets[i], other, sizeof(other)), label))
                 return ocv_error_set(err, OCV_ERR_INVALID, "slim: --for: '%.*s' stands twice",
                                      (int)n, part + blanks);
         part += len + 1;
@@ -97,12 +97,14 @@ static bool is_vendors(const char *path)
     return false;
 }
 
-static bool has_cuda_code(const struct ocv_content_file *file)
+static bool has_gpu_code(const struct ocv_content_file *file)
 {
-    for (size_t i = 0; i < file->facts.n; i++)
-        if (file->facts.list[i].fact == OCV_CONTENT_CUDA_CODE ||
-            file->facts.list[i].fact == OCV_CONTENT_CUDA_PTX)
+    for (size_t i = 0; i < file->facts.n; i++) {
+        enum ocv_content_fact fact = file->facts.list[i].fact;
+        if (fact == OCV_CONTENT_CUDA_CODE || fact == OCV_CONTENT_CUDA_PTX ||
+            fact == OCV_CONTENT_HIP_CODE || fact == OCV_CONTENT_KPACK_CODE)
             return true;
+    }
     return false;
 }
 
@@ -144,7 +146,7 @@ static int list_files(struct slim *s, const struct image *image, const struct ma
             if (!found || taken[found - shown])
                 continue;
             taken[found - shown] = true;
-            if (!has_cuda_code(*found))
+            if (!has_gpu_code(*found))
                 continue;
             /* bytes that the publisher may not pass on, changed or not */
             const char *type = ocv_manifest_layer(child->manifest, i)->media_type;
@@ -258,9 +260,7 @@ static int slim_image(struct slim *s, const struct image *image, const struct oc
     if (status >= 0)
         status = list_files(s, image, &child, &content.report, lists, err);
     for (size_t t = 0; t < s->n_targets && status >= 0; t++) {
-        bool has_all = true;
-        for (size_t k = 0; k < s->targets[t].n; k++)
-            has_all = has_all && slim_best_code(&content.derived, s->targets[t].sm[k]);
+        bool has_all = slim_has_code(&content.derived, &s->targets[t]);
         s->found[t] = s->found[t] || has_all;
         if (has_all)
             status = add_variant(s, image, &child, &config, &content, lists, &s->targets[t],

@@ -6,6 +6,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/file.h"
 #include "lib/base/format/json.h"
+#include "lib/base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 #include <unistd.h>
 
 #define KIND "slim"
-#define VERSION "1" /* of what a layer becomes: another rule for files is another version */
+#define VERSION "2" /* of what a layer becomes: another rule for files is another version */
 #define MEMORY_MAX (UINT64_C(192) << 20) /* 128 of these are the largest window of zstd */
 #define RESULT_MAX ((size_t)64 << 20)
 #define CHUNK ((size_t)256 << 10)
@@ -40,6 +41,38 @@ static const char *compression_of(const struct slim *slim, const struct ocv_desc
     return len > 5 && (!strcmp(type + len - 5, "+gzip") || !strcmp(type + len - 5, ".gzip"))
                ? "gzip"
                : "";
+}
+
+/* Does a GPU of the target take anything that the file has? */
+static bool has_code_for(const struct ocv_content_file *file, const struct ocv_slim_target *target)
+{
+    for (size_t i = 0; i < file->facts.n; i++) {
+        const struct ocv_content_finding *it = &file->facts.list[i];
+        bool compiled = it->fact == OCV_CONTENT_CUDA_PTX || it->fact == OCV_CONTENT_CUDA_IR;
+        char gpu[64];
+        for (size_t t = 0; t < target->n; t++)
+            if ((compiled || it->fact == OCV_CONTENT_CUDA_CODE) &&
+                ocv_slim_runs(it->value, compiled, target->sm[t]))
+                return true;
+        /* of a kpack archive: "gfx942 lib/libx.so" */
+        snprintf(gpu, sizeof(gpu), "%.*s", (int)strcspn(it->value, " "), it->value);
+        for (size_t t = 0; t < target->n_gfx; t++)
+            if ((it->fact == OCV_CONTENT_HIP_CODE || it->fact == OCV_CONTENT_KPACK_CODE) &&
+                ocv_slim_gfx_runs(gpu, target->gfx[t]))
+                return true;
+    }
+    return false;
+}
+
+/* A file of code for GPUs alone, which its program looks for by the name of the GPU it has: one
+ * for others is left out. */
+static bool leaves_out(const struct ocv_content_file *file, const struct ocv_slim_target *target)
+{
+    static const char *const ends[] = {".cubin", ".fatbin", ".hsaco", ".co", ".kpack"};
+    bool alone = ocv_content_is_named(file->path);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+        alone = alone || ocv_text_ends(file->path, ends[i]);
+    return alone && !has_code_for(file, target);
 }
 
 /* What the result depends on, as a digest: the name under which it is remembered. */
@@ -154,17 +187,19 @@ static void *collect(void *data)
     return NULL;
 }
 
-/* "BYTES\n" and the paths, each ended by NUL. */
-static bool send_list(struct scanner *scanner, const struct slim_list *list)
+/* "BYTES\n" and the paths, each ended by NUL; in front of each what is to become of it. */
+static bool send_list(struct scanner *scanner, const struct slim_list *list,
+                      const struct ocv_slim_target *target)
 {
     char head[32];
     size_t bytes = 0;
     for (size_t i = 0; i < list->n; i++)
-        bytes += strlen(list->files[i]->path) + 1;
+        bytes += strlen(list->files[i]->path) + 2;
     int n = snprintf(head, sizeof(head), "%zu\n", bytes);
     bool sent = scanner_write(scanner, head, (size_t)n);
     for (size_t i = 0; i < list->n && sent; i++)
-        sent = scanner_write(scanner, list->files[i]->path, strlen(list->files[i]->path) + 1);
+        sent = scanner_write(scanner, leaves_out(list->files[i], target) ? "-" : "+", 1) &&
+               scanner_write(scanner, list->files[i]->path, strlen(list->files[i]->path) + 1);
     return sent;
 }
 
@@ -285,7 +320,7 @@ static int cut_layer(struct slim *slim, struct layer_reader *reader,
     if (pthread_create(&thread, NULL, collect, &collector) != 0)
         return ocv_error_set(err, OCV_ERR_IO, "cannot start a thread");
     int status = OCV_OK;
-    refused = !send_list(&w.cutter, list);
+    refused = !send_list(&w.cutter, list, target);
     if (!refused)
         status = layer_feed(reader, layer, &w.cutter, &refused, err);
     if (status >= 0 || refused) {
@@ -313,7 +348,8 @@ static int cut_layer(struct slim *slim, struct layer_reader *reader,
     for (size_t i = 0; i < json_array_size(out->files); i++) {
         const char *outcome = ocv_json_text(json_array_get(out->files, i), "outcome");
         out->rewritten = out->rewritten || !strcmp(outcome, ocv_slim_outcome_name(OCV_SLIM_CUT)) ||
-                         !strcmp(outcome, ocv_slim_outcome_name(OCV_SLIM_ZEROED));
+                         !strcmp(outcome, ocv_slim_outcome_name(OCV_SLIM_ZEROED)) ||
+                         !strcmp(outcome, ocv_slim_outcome_name(OCV_SLIM_OMITTED));
     }
     if (!out->rewritten)
         return OCV_OK;
@@ -339,6 +375,13 @@ static int64_t estimate_file(const struct ocv_content_file *file,
             const struct ocv_content_finding *it = &file->facts.list[i];
             bool is_code = it->fact == OCV_CONTENT_CUDA_CODE;
             bool stays = false;
+            if (it->fact == OCV_CONTENT_HIP_CODE) {
+                for (size_t t = 0; t < target->n_gfx; t++)
+                    stays = stays || ocv_slim_gfx_runs(it->value, target->gfx[t]);
+                if (pass && !stays)
+                    after -= it->bytes < after ? it->bytes : after;
+                continue;
+            }
             if (!is_code && it->fact != OCV_CONTENT_CUDA_PTX)
                 continue;
             for (size_t t = 0; t < target->n; t++) {
@@ -357,23 +400,27 @@ int slim_layer_estimate(const struct ocv_descriptor *layer, const struct slim_li
                         const struct ocv_slim_target *target, struct slim_layer *out,
                         struct ocv_error *err)
 {
-    int64_t gone = 0;
+    int64_t saved = 0;
     *out = (struct slim_layer){.descriptor = *layer, .files = json_array()};
     for (size_t i = 0; i < list->n; i++) {
         const struct ocv_content_file *file = list->files[i];
-        int64_t after = estimate_file(file, target);
+        bool gone = leaves_out(file, target);
+        int64_t after = gone ? 0 : estimate_file(file, target);
         bool same = after == file->size;
-        json_array_append_new(
-            out->files, json_pack("{s:s, s:s, s:I, s:I}", "path", file->path, "outcome",
-                                  ocv_slim_outcome_name(same ? OCV_SLIM_NOTHING : OCV_SLIM_CUT),
-                                  "before", (json_int_t)file->size, "after", (json_int_t)after));
-        gone += file->size - after;
+        enum ocv_slim_outcome outcome = gone   ? OCV_SLIM_OMITTED
+                                        : same ? OCV_SLIM_NOTHING
+                                               : OCV_SLIM_CUT;
+        json_array_append_new(out->files,
+                              json_pack("{s:s, s:s, s:I, s:I}", "path", file->path, "outcome",
+                                        ocv_slim_outcome_name(outcome), "before",
+                                        (json_int_t)file->size, "after", (json_int_t)after));
+        saved += file->size - after;
         out->rewritten = out->rewritten || !same;
     }
     /* as much of what is pulled as of what is unpacked */
     if (out->rewritten && list->bytes > 0)
         out->descriptor.size -=
-            (int64_t)((double)layer->size * ((double)gone / (double)list->bytes));
+            (int64_t)((double)layer->size * ((double)saved / (double)list->bytes));
     return out->files ? OCV_OK : ocv_error_nomem(err);
 }
 

@@ -21,22 +21,67 @@ static int add_property(struct ocv_buffer *out, struct ocv_error *err, const cha
     return ocv_buffer_printf(out, err, "%s%s", out->len ? ", " : "", property);
 }
 
-/* The property that says for which architecture there is machine code. */
-static const struct content_property *arch_property(void)
+/* The property that says for which architecture there is machine code; NULL: there is none. */
+static const struct content_property *arch_property(enum ocv_content_fact fact)
 {
-    const struct content_property *it = content_properties;
-    while (it->fact != OCV_CONTENT_CUDA_CODE)
-        it++;
-    return it;
+    for (size_t i = 0; i < sizeof(content_properties) / sizeof(content_properties[0]); i++)
+        if (content_properties[i].fact == fact &&
+            (fact == OCV_CONTENT_CUDA_CODE || fact == OCV_CONTENT_HIP_CODE))
+            return &content_properties[i];
+    return NULL;
 }
 
-static int add_arch(struct ocv_buffer *out, const char *value, struct ocv_error *err)
+static int add_arch(struct ocv_buffer *out, const struct ocv_content_target *target,
+                    struct ocv_error *err)
 {
-    char property[64];
-    const struct content_property *it = arch_property();
+    char property[160], value[64];
+    const struct content_property *it = arch_property(target->fact);
+    ocv_content_property_value(target->value, value, sizeof(value));
     snprintf(property, sizeof(property), "%s :: %s :: %s%s%s", it->ns, it->feature, it->before,
              value, it->after);
     return out->len && strstr(out->data, property) ? OCV_OK : add_property(out, err, property);
+}
+
+/* "gfx9-4-generic": code for several processors. */
+static bool is_generic(const char *value)
+{
+    return memchr(value, '-', strcspn(value, ":")) != NULL;
+}
+
+/* Code for a GPU of AMD, and for that processor alone. */
+static bool is_gfx_code(const struct ocv_content_target *target, const char *gfx, bool *own)
+{
+    *own = !is_generic(target->value);
+    return target->fact == OCV_CONTENT_HIP_CODE && ocv_slim_gfx_runs(target->value, gfx);
+}
+
+/* Is it the best that FROM has for a processor: code for it alone, or generic code where there is
+ * none? */
+static bool is_best_gfx(const struct ocv_content_derived *derived,
+                        const struct ocv_content_target *target, const char *gfx)
+{
+    bool own, other;
+    if (!is_gfx_code(target, gfx, &own))
+        return false;
+    for (size_t i = 0; i < derived->n_targets && !own; i++)
+        if (is_gfx_code(&derived->targets[i], gfx, &other) && other)
+            return false;
+    return true;
+}
+
+bool slim_has_code(const struct ocv_content_derived *derived, const struct ocv_slim_target *target)
+{
+    for (size_t i = 0; i < target->n; i++)
+        if (!slim_best_code(derived, target->sm[i]))
+            return false;
+    for (size_t t = 0; t < target->n_gfx; t++) {
+        bool found = false, own;
+        for (size_t i = 0; i < derived->n_targets && !found; i++)
+            found = is_gfx_code(&derived->targets[i], target->gfx[t], &own);
+        if (!found)
+            return false;
+    }
+    return true;
 }
 
 /* What the best machine code of FROM is that a GPU runs; 0: there is none. */
@@ -57,12 +102,17 @@ int slim_describe_variant(const struct ocv_content_derived *derived,
                           const struct ocv_slim_target *target, struct ocv_buffer *out,
                           struct ocv_error *err)
 {
-    for (size_t t = 0; t < target->n; t++)
-        for (size_t i = 0; i < derived->n_targets; i++)
-            if (is_code(&derived->targets[i]) &&
-                ocv_slim_runs(derived->targets[i].value, false, target->sm[t]) ==
-                    slim_best_code(derived, target->sm[t]))
-                OCV_TRY(add_arch(out, derived->targets[i].value, err));
+    for (size_t i = 0; i < derived->n_targets; i++) {
+        const struct ocv_content_target *it = &derived->targets[i];
+        bool best = false;
+        for (size_t t = 0; t < target->n && is_code(it); t++)
+            best = best || ocv_slim_runs(it->value, false, target->sm[t]) ==
+                               slim_best_code(derived, target->sm[t]);
+        for (size_t t = 0; t < target->n_gfx; t++)
+            best = best || is_best_gfx(derived, it, target->gfx[t]);
+        if (best)
+            OCV_TRY(add_arch(out, it, err));
+    }
     return OCV_OK;
 }
 
@@ -84,7 +134,8 @@ static unsigned next_code(const struct ocv_content_derived *derived, unsigned be
 void slim_find_served(const struct ocv_content_derived *derived,
                       const struct ocv_slim_target *target, struct ocv_slim_target *out)
 {
-    *out = (struct ocv_slim_target){.keep_ptx = target->keep_ptx};
+    *out = *target; /* of processors of AMD none runs code for another one */
+    out->n = 0;
     for (size_t t = 0; t < target->n; t++) {
         unsigned best = slim_best_code(derived, target->sm[t]), next = next_code(derived, best);
         for (unsigned sm = best; sm <= target->sm[t] || sm < next; sm++) {
@@ -98,6 +149,21 @@ void slim_find_served(const struct ocv_content_derived *derived,
     ocv_slim_target_sort(out);
 }
 
+/* Does code for one processor belong to the generation of another one that has generic code alone?
+ */
+static bool is_lost_gfx(const struct ocv_content_derived *derived, const char *value,
+                        const char *gfx)
+{
+    size_t n = strcspn(value, ":");
+    if (is_generic(value) || n != strlen(gfx) || strncmp(value, gfx, n - 2) != 0)
+        return false;
+    for (size_t i = 0; i < derived->n_targets; i++)
+        if (strchr(derived->targets[i].value, '-') &&
+            is_best_gfx(derived, &derived->targets[i], gfx))
+            return true;
+    return false;
+}
+
 /* What `fat` is told to be for: what `derive` proposes, and the architectures of which a GPU would
  * else lose its own code to a slim variant of a lower one. */
 int slim_describe_fat(const struct slim *s, const struct ocv_content_derived *derived,
@@ -108,12 +174,20 @@ int slim_describe_fat(const struct slim *s, const struct ocv_content_derived *de
     for (size_t i = 0; i < derived->n_properties; i++)
         OCV_TRY(add_property(&text, err, derived->properties[i]));
     for (size_t i = 0; i < derived->n_targets; i++) {
-        unsigned long number = strtoul(derived->targets[i].value, NULL, 10);
-        for (size_t t = 0; t < s->n_targets && is_code(&derived->targets[i]); t++)
-            for (size_t k = 0; k < s->targets[t].n; k++)
-                if (number / 10 == s->targets[t].sm[k] / 10 &&
-                    number > slim_best_code(derived, s->targets[t].sm[k]))
-                    OCV_TRY(add_arch(&text, derived->targets[i].value, err));
+        const struct ocv_content_target *it = &derived->targets[i];
+        unsigned long number = strtoul(it->value, NULL, 10);
+        for (size_t t = 0; t < s->n_targets; t++) {
+            const struct ocv_slim_target *target = &s->targets[t];
+            bool lost = false;
+            for (size_t k = 0; k < target->n && is_code(it); k++)
+                lost = lost || (number / 10 == target->sm[k] / 10 &&
+                                number > slim_best_code(derived, target->sm[k]));
+            /* where a variant is for a whole generation, by generic code */
+            for (size_t k = 0; k < target->n_gfx && it->fact == OCV_CONTENT_HIP_CODE; k++)
+                lost = lost || is_lost_gfx(derived, it->value, target->gfx[k]);
+            if (lost)
+                OCV_TRY(add_arch(&text, it, err));
+        }
     }
     return ocv_properties_parse(text.data ? text.data : "", text.len, out, err);
 }
@@ -121,10 +195,13 @@ int slim_describe_fat(const struct slim *s, const struct ocv_content_derived *de
 /* Is there an architecture of `fat` that none of the variants is for? */
 bool slim_fat_is_reached(const struct slim *s, size_t first, const struct ocv_properties *fat)
 {
-    const struct content_property *rule = arch_property();
     for (size_t i = 0; i < ocv_properties_count(fat); i++) {
         struct ocv_property p = ocv_properties_get(fat, i);
-        bool taken = strcmp(p.ns, rule->ns) != 0 || strcmp(p.feature, rule->feature) != 0;
+        bool taken = true;
+        for (size_t k = 0; k < sizeof(content_properties) / sizeof(content_properties[0]); k++)
+            taken = taken && (arch_property(content_properties[k].fact) != &content_properties[k] ||
+                              strcmp(p.ns, content_properties[k].ns) != 0 ||
+                              strcmp(p.feature, content_properties[k].feature) != 0);
         for (size_t k = first; k < s->n_variants && !taken; k++)
             taken = s->variants[k].cut && edit_has_property(s->variants[k].properties, p);
         if (!taken)

@@ -30,6 +30,8 @@ json_t *slim_variant_json(const struct slim_variant *v)
         snprintf(number, sizeof(number), "sm_%u", v->target.sm[i]);
         json_array_append_new(targets, json_string(number));
     }
+    for (size_t i = 0; i < v->target.n_gfx; i++)
+        json_array_append_new(targets, json_string(v->target.gfx[i]));
     for (size_t i = 0; i < v->n_layers; i++)
         json_array_extend(files, v->layers[i].files);
     return json_pack("{s:s, s:s, s:o, s:s, s:I, s:I, s:o}", "schema", "dev.ocivariant.slim/v1",

@@ -97,6 +97,8 @@ int slim_image_make(struct slim *slim, const struct image *from, const struct ma
 
 /** The best architecture of FROM's machine code that a GPU runs; 0: there is none. */
 unsigned slim_best_code(const struct ocv_content_derived *derived, unsigned sm);
+/** Has FROM machine code for each of the target's GPUs? */
+bool slim_has_code(const struct ocv_content_derived *derived, const struct ocv_slim_target *target);
 /** The properties that say what a variant is for, as text. */
 int slim_describe_variant(const struct ocv_content_derived *derived,
                           const struct ocv_slim_target *target, struct ocv_buffer *out,

@@ -130,6 +130,9 @@ bool ocv_content_machine_code_runs(const struct ocv_content_facts *facts,
 /** Has it code of the maker of the GPUs that `fact` is about? A library without its kpack archives
  * needs such code all the same. */
 bool ocv_content_has_code(const struct ocv_content_facts *facts, enum ocv_content_fact fact);
+/** A compiler's target as the value of a property: features ("gfx942:xnack-") are left to the file,
+ *  and a generic target is written with underscores. */
+void ocv_content_property_value(const char *target, char *out, size_t size);
 /** The last part of ocv_content_derive: the properties (proposal.c). */
 int ocv_content_propose(const struct ocv_content_report *report,
                         const struct ocv_content_told *told, struct ocv_content_derived *out,

@@ -182,6 +182,13 @@ static int propose_base(struct ocv_content_derived *out, const struct cuda_claim
     return OCV_OK;
 }
 
+void ocv_content_property_value(const char *target, char *out, size_t size)
+{
+    snprintf(out, size, "%.*s", (int)strcspn(target, ":"), target);
+    for (char *at = out; (at = strchr(at, '-'));)
+        *at = '_';
+}
+
 int ocv_content_propose(const struct ocv_content_report *report,
                         const struct ocv_content_told *told, struct ocv_content_derived *out,
                         struct ocv_error *err)
@@ -189,12 +196,8 @@ int ocv_content_propose(const struct ocv_content_report *report,
     struct cuda_claim c = {.report = report};
     for (size_t i = 0; i < out->n_targets; i++) {
         struct ocv_content_target *target = &out->targets[i];
-        /* The features of a compiler's target ("gfx942:xnack-") are left to the file; a generic
-         * target is written with underscores. */
         char value[64];
-        snprintf(value, sizeof(value), "%.*s", (int)strcspn(target->value, ":"), target->value);
-        for (char *at = value; (at = strchr(at, '-'));)
-            *at = '_';
+        ocv_content_property_value(target->value, value, sizeof(value));
         /* PTX for one chip or one family of them runs on no later one. */
         bool later = target->fact != OCV_CONTENT_CUDA_PTX ||
                      target->value[strspn(target->value, "0123456789")] == '\0';

@@ -11,11 +11,15 @@
 #define DEVICE_SECTION_HIP ".hip_fatbin"
 #define DT_RELRSZ_TAG 35 /* DT_RELRSZ, DT_RELR; older headers have no name for these */
 #define DT_RELR_TAG 36
-#define WRAPPER_SECTION ".nvFatBinSegment"
-#define WRAPPER_MAGIC 0x466243b1u
 #define WRAPPER_SIZE 24u
 #define WRAPPER_POINTER 8u
 #define REGIONS_MAX ((size_t)1 << 18)
+
+/* Wrappers of regions: where they are, and their first word. */
+static const struct {
+    const char *section;
+    uint32_t magic;
+} wrappers[] = {{".nvFatBinSegment", 0x466243b1u}, {".hipFatBinSegment", 0x48495046u}};
 
 static const char NO_MEMORY[] = "there is no memory for its headers";
 
@@ -163,17 +167,27 @@ const struct ocv_slim_region *ocv_slim_region_at(const struct ocv_slim_device *d
                                                                          : NULL;
 }
 
+/* The first word of the wrappers in a section; 0: it has none. */
+static uint32_t wrapper_magic(const struct ocv_slim_elf *elf, const Elf64_Shdr *s)
+{
+    const char *name = ocv_slim_section_name(elf, s);
+    for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++)
+        if (s->sh_type == SHT_PROGBITS && !strcmp(name, wrappers[i].section))
+            return wrappers[i].magic;
+    return 0;
+}
+
 bool ocv_slim_is_wrapper(const struct ocv_slim_elf *elf, uint64_t address)
 {
     for (size_t i = 0; i < elf->header.e_shnum; i++) {
         const Elf64_Shdr *s = &elf->sections[i];
-        if (s->sh_type != SHT_PROGBITS || address < s->sh_addr + WRAPPER_POINTER ||
-            address - s->sh_addr >= s->sh_size ||
-            strcmp(ocv_slim_section_name(elf, s), WRAPPER_SECTION) != 0)
+        if (address < s->sh_addr + WRAPPER_POINTER || address - s->sh_addr >= s->sh_size)
             continue;
+        uint32_t magic = wrapper_magic(elf, s);
         uint64_t at = address - s->sh_addr;
-        return at % WRAPPER_SIZE == WRAPPER_POINTER && s->sh_size - at >= 8 &&
-               ocv_slim_u32(elf->bytes + s->sh_offset + at - WRAPPER_POINTER) == WRAPPER_MAGIC;
+        if (magic)
+            return at % WRAPPER_SIZE == WRAPPER_POINTER && s->sh_size - at >= 8 &&
+                   ocv_slim_u32(elf->bytes + s->sh_offset + at - WRAPPER_POINTER) == magic;
     }
     return false;
 }
@@ -183,10 +197,9 @@ size_t ocv_slim_count_wrappers(const struct ocv_slim_elf *elf)
     size_t n = 0;
     for (size_t i = 0; i < elf->header.e_shnum; i++) {
         const Elf64_Shdr *s = &elf->sections[i];
-        bool wrappers =
-            s->sh_type == SHT_PROGBITS && !strcmp(ocv_slim_section_name(elf, s), WRAPPER_SECTION);
-        for (uint64_t at = 0; wrappers && at + WRAPPER_SIZE <= s->sh_size; at += WRAPPER_SIZE)
-            n += ocv_slim_u32(elf->bytes + s->sh_offset + at) == WRAPPER_MAGIC;
+        uint32_t magic = wrapper_magic(elf, s);
+        for (uint64_t at = 0; magic && at + WRAPPER_SIZE <= s->sh_size; at += WRAPPER_SIZE)
+            n += ocv_slim_u32(elf->bytes + s->sh_offset + at) == magic;
     }
     return n;
 }
@@ -292,16 +305,24 @@ static const char *walk_regions(struct ocv_slim_elf *elf, struct ocv_slim_device
     return NULL;
 }
 
+/* Its code for GPUs of AMD was moved into kpack archives. */
+static bool is_split(const struct ocv_slim_elf *elf)
+{
+    for (size_t i = 0; i < elf->header.e_shnum; i++)
+        if (!strcmp(ocv_slim_section_name(elf, &elf->sections[i]), ".rocm_kpack_ref"))
+            return true;
+    return false;
+}
+
 int ocv_slim_find_regions(struct ocv_slim_elf *elf, struct ocv_error *err)
 {
     for (size_t i = 0; i < elf->header.e_shnum && !elf->why; i++) {
         const Elf64_Shdr *s = &elf->sections[i];
         const char *name = ocv_slim_section_name(elf, s);
-        if (!strcmp(name, DEVICE_SECTION_HIP))
-            elf->why = "it has code for GPUs of AMD, which is not cut yet";
-        if (strcmp(name, DEVICE_SECTION_CUDA) != 0 && strcmp(name, DEVICE_SECTION_RDC) != 0)
-            continue;
-        if (!s->sh_size)
+        bool hip = !strcmp(name, DEVICE_SECTION_HIP);
+        if ((!hip && strcmp(name, DEVICE_SECTION_CUDA) != 0 &&
+             strcmp(name, DEVICE_SECTION_RDC) != 0) ||
+            !s->sh_size || (hip && is_split(elf)))
             continue;
         if (s->sh_type != SHT_PROGBITS || !(s->sh_flags & SHF_ALLOC) ||
             ocv_slim_place(elf, s->sh_addr, s->sh_size) != s->sh_offset) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* A layer in which some files are cut: what is between them passes as it is. */
+/* A layer in which some files are cut, and some left out: what is between them passes as it is. */
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/file.h"
@@ -21,7 +21,7 @@
 
 /* What became of a file of the list. */
 struct state {
-    bool done, cut;
+    bool done, cut, gone;
     char hash[OCV_DIGEST_MAX]; /* as RECORD has it, "sha256=..." */
     int64_t size;
 };
@@ -124,6 +124,10 @@ static int read_record(const struct run *run, const struct held *held, size_t *m
         size_t len = (size_t)((newline ? newline + 1 : end) - row);
         const struct state *state = state_of_row(run, held->member.path, row, len);
         *missing += state && !state->done;
+        if (out && state && state->gone) {
+            row += len;
+            continue;
+        }
         if (out && state && state->cut) {
             const char *comma = memchr(row, ',', len);
             bool carriage = newline && newline > row && newline[-1] == '\r';
@@ -219,7 +223,7 @@ static int hold_record(struct run *run, struct ocv_slim_member *m, struct ocv_er
     }
     *added = held;
     added->member = *m;
-    m->path = NULL;
+    m->path = m->link = NULL;
     ocv_buffer_init(&m->extensions, 0);
     run->n_held++;
     OCV_TRY(read_record(run, added, &added->missing, NULL, err));
@@ -266,6 +270,29 @@ static int empty_file(int fd, struct ocv_error *err)
                : OCV_OK;
 }
 
+static int finish_member(struct run *run, const char *path, const struct ocv_slim_result *result,
+                         struct ocv_error *err)
+{
+    OCV_TRY(run->layer->done(run->layer->data, path, result, err));
+    for (size_t i = 0; i < run->n_held; i++)
+        OCV_TRY(read_record(run, &run->held[i], &run->held[i].missing, NULL, err));
+    return release_held(run, false, err);
+}
+
+/* A file that the layer is to have no more. */
+static int leave_out(struct run *run, const struct ocv_slim_member *m, struct state *state,
+                     struct ocv_error *err)
+{
+    const struct ocv_slim_result result = {.outcome = OCV_SLIM_OMITTED, .before = m->size};
+    for (int64_t left = ocv_slim_blocks(m->size); left > 0;) {
+        size_t n = left < (int64_t)CHUNK ? (size_t)left : CHUNK;
+        OCV_TRY(ocv_slim_read(run->layer, run->chunk, n, NULL, err));
+        left -= (int64_t)n;
+    }
+    state->done = state->gone = true;
+    return finish_member(run, m->path, &result, err);
+}
+
 /* A file of the list: taken out of the archive, cut, and put in again. */
 static int cut_member(struct run *run, struct ocv_slim_member *m, struct state *state,
                       struct ocv_error *err)
@@ -302,10 +329,7 @@ static int cut_member(struct run *run, struct ocv_slim_member *m, struct state *
     }
     if (cut)
         OCV_TRY(write_padding(run, result.after, err));
-    OCV_TRY(layer->done(layer->data, m->path, &result, err));
-    for (size_t i = 0; i < run->n_held; i++)
-        OCV_TRY(read_record(run, &run->held[i], &run->held[i].missing, NULL, err));
-    return release_held(run, false, err);
+    return finish_member(run, m->path, &result, err);
 }
 
 static int pass_member(struct run *run, struct ocv_slim_member *m, struct ocv_error *err)
@@ -313,9 +337,14 @@ static int pass_member(struct run *run, struct ocv_slim_member *m, struct ocv_er
     unsigned char type = m->header[OCV_SLIM_AT_TYPE];
     bool file = type == '0' || type == '\0' || type == '7' || type == 'S';
     struct state *state = file ? state_of(run, m->path) : NULL;
+    const struct state *linked = type == '1' && m->link ? state_of(run, m->link) : NULL;
     size_t len = strlen(m->path);
+    if (linked && linked->gone)
+        return OCV_OK;
     if (state && !m->sparse && type != 'S')
-        return cut_member(run, m, state, err);
+        return run->layer->leaves_out && run->layer->leaves_out[state - run->states]
+                   ? leave_out(run, m, state, err)
+                   : cut_member(run, m, state, err);
     if (state) {
         const struct ocv_slim_result left = {.outcome = OCV_SLIM_LEFT,
                                              .why = "it is a sparse file",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Which entries of a region stay.
+/* Which entries of a region of CUDA stay; of one of ROCm, see bundle.c.
  *
  * The driver takes machine code of the GPU's major version with the highest minor one that is not
  * above the GPU's ("CUDA C++ Programming Guide", "Binary Compatibility"); an architecture with `a`
@@ -31,10 +31,16 @@ struct entry {
     uint64_t at, size;
 };
 
+static bool is_fatbin(const unsigned char *bytes, uint64_t len)
+{
+    return len >= OCV_SLIM_REGION_HEADER && ocv_slim_u32(bytes) == REGION_MAGIC;
+}
+
 uint64_t ocv_slim_region_size(const unsigned char *bytes, uint64_t len)
 {
-    if (len < OCV_SLIM_REGION_HEADER || ocv_slim_u32(bytes) != REGION_MAGIC ||
-        ocv_slim_u32(bytes + 4) != (OCV_SLIM_REGION_HEADER << 16 | 1))
+    if (!is_fatbin(bytes, len))
+        return ocv_slim_bundle_size(bytes, len);
+    if (ocv_slim_u32(bytes + 4) != (OCV_SLIM_REGION_HEADER << 16 | 1))
         return 0;
     uint64_t size = ocv_slim_u64(bytes + 8);
     return size <= len - OCV_SLIM_REGION_HEADER ? size + OCV_SLIM_REGION_HEADER : 0;
@@ -69,37 +75,10 @@ static bool next_entry(const unsigned char *region, uint64_t size, uint64_t at, 
     return true;
 }
 
-/* Machine code for Tegra runs on that chip alone, and no other code there ("CUDA C++ Programming
- * Guide", "Binary Compatibility"). */
-static bool is_tegra(unsigned number)
-{
-    static const unsigned numbers[] = {32, 53, 62, 72, 87, 101, 110};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        if (numbers[i] == number)
-            return true;
-    return false;
-}
-
-static bool runs_on(unsigned number, char letter, bool compiled, unsigned sm)
-{
-    if (letter == 'a' || (!compiled && (is_tegra(number) || is_tegra(sm))))
-        return number == sm;
-    return number <= sm && (number / 10 == sm / 10 || (compiled && !letter));
-}
-
-unsigned ocv_slim_runs(const char *architecture, bool compiled, unsigned sm)
-{
-    char *letter;
-    unsigned long number = strtoul(architecture, &letter, 10);
-    return number <= UINT16_MAX && runs_on((unsigned)number, *letter, compiled, sm)
-               ? (unsigned)number
-               : 0;
-}
-
 /* Can a GPU run the entry, as machine code or after compiling it? */
 static bool runs(const struct entry *entry, unsigned sm)
 {
-    return runs_on(entry->sm, entry->letter, entry->kind == KIND_PTX, sm);
+    return ocv_slim_sm_runs(entry->sm, entry->letter, entry->kind == KIND_PTX, sm);
 }
 
 /* The highest architectures of a region that each target runs; 0: none. */
@@ -153,12 +132,11 @@ static void find_best(const unsigned char *region, uint64_t size,
     best->only_smallest = !found;
 }
 
-static void count_removed(struct ocv_slim_result *result, const struct entry *entry)
+void ocv_slim_count_removed(struct ocv_slim_result *result, enum ocv_content_fact fact,
+                            const char *value, uint64_t bytes)
 {
-    struct ocv_slim_removed it = {.kind = ocv_content_fact_name(entry->kind == KIND_PTX
-                                                                    ? OCV_CONTENT_CUDA_PTX
-                                                                    : OCV_CONTENT_CUDA_CODE)};
-    snprintf(it.value, sizeof(it.value), "%u%.1s", entry->sm, &entry->letter);
+    struct ocv_slim_removed it = {.kind = ocv_content_fact_name(fact)};
+    snprintf(it.value, sizeof(it.value), "%s", value);
     size_t i = 0;
     while (i < result->n_removed && (strcmp(result->removed[i].value, it.value) != 0 ||
                                      strcmp(result->removed[i].kind, it.kind) != 0))
@@ -167,8 +145,17 @@ static void count_removed(struct ocv_slim_result *result, const struct entry *en
         return;
     if (i == result->n_removed)
         result->removed[result->n_removed++] = it;
-    result->removed[i].bytes += (int64_t)entry->size;
+    result->removed[i].bytes += (int64_t)bytes;
     result->removed[i].count++;
+}
+
+static void count_entry(struct ocv_slim_result *result, const struct entry *entry)
+{
+    char value[16];
+    snprintf(value, sizeof(value), "%u%.1s", entry->sm, &entry->letter);
+    ocv_slim_count_removed(result,
+                           entry->kind == KIND_PTX ? OCV_CONTENT_CUDA_PTX : OCV_CONTENT_CUDA_CODE,
+                           value, entry->size);
 }
 
 uint64_t ocv_slim_region_cut(const unsigned char *region, uint64_t size,
@@ -178,6 +165,8 @@ uint64_t ocv_slim_region_cut(const unsigned char *region, uint64_t size,
     struct best best;
     struct entry entry;
     uint64_t kept = OCV_SLIM_REGION_HEADER;
+    if (!is_fatbin(region, size))
+        return ocv_slim_bundle_cut(region, size, target, out, result, why);
     *why = NULL;
     find_best(region, size, target, &best, why);
     if (*why)
@@ -186,7 +175,7 @@ uint64_t ocv_slim_region_cut(const unsigned char *region, uint64_t size,
          at += entry.size) {
         if (!stays(&entry, target, &best)) {
             if (result)
-                count_removed(result, &entry);
+                count_entry(result, &entry);
             continue;
         }
         if (out)
@@ -216,6 +205,8 @@ bool ocv_slim_region_is_cut(const unsigned char *region, uint64_t size,
     struct entry entry;
     uint64_t kept = OCV_SLIM_REGION_HEADER;
     const char *why = NULL;
+    if (!is_fatbin(region, size))
+        return ocv_slim_bundle_is_cut(region, size, target, cut, cut_size);
     find_best(region, size, target, &best, &why);
     for (uint64_t at = OCV_SLIM_REGION_HEADER; next_entry(region, size, at, &entry, &why);
          at += entry.size) {

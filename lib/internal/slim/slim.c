@@ -7,15 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-const char *ocv_slim_outcome_name(enum ocv_slim_outcome outcome)
-{
-    static const char *const names[] = {[OCV_SLIM_NOTHING] = "nothing to cut",
-                                        [OCV_SLIM_CUT] = "cut",
-                                        [OCV_SLIM_ZEROED] = "zeroed",
-                                        [OCV_SLIM_LEFT] = "left alone"};
-    return names[outcome];
-}
-
 /* A file, mapped. */
 struct map {
     unsigned char *bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Libraries and fat binaries for GPUs, cut to the machine code of a few targets.
+/* Libraries and fat binaries for GPUs of NVIDIA and AMD, cut to the machine code of a few targets.
  *
  * A region is what a compiler made of one source: machine code and PTX for each architecture that
  * it was built for. Of each region stays what the driver of a target would take. What is kept is
@@ -21,44 +21,53 @@
 #include <sys/types.h>
 
 #define OCV_SLIM_TARGETS_MAX 160u
-#define OCV_SLIM_LABEL_MAX 1280u
+#define OCV_SLIM_GFX_MAX 32u
+#define OCV_SLIM_GFX_LEN 12u
+#define OCV_SLIM_LABEL_MAX 1600u
 
 /** What one variant is for. */
 struct ocv_slim_target {
     unsigned sm[OCV_SLIM_TARGETS_MAX]; /**< 80 of compute capability 8.0; ascending */
     size_t n;
-    bool keep_ptx; /**< keep the newest PTX that a target can compile, beside machine code for it */
+    char gfx[OCV_SLIM_GFX_MAX][OCV_SLIM_GFX_LEN]; /**< "gfx942"; ascending, after `sm` */
+    size_t n_gfx;
+    bool keep_ptx; /**< keep the newest PTX that a target can compile, and SPIR-V, beside machine
+                      code for it */
 };
 
-/** Read one target: "sm_80", or several that share a variant, "sm_80+sm_86". Anything else is
- *  OCV_ERR_INVALID with a hint. */
+/** Read one target: "sm_80", "gfx942", or several that share a variant, "sm_80+sm_86". Anything
+ * else is OCV_ERR_INVALID with a hint. */
 int ocv_slim_target_parse(const char *text, size_t len, struct ocv_slim_target *out,
                           struct ocv_error *err) OCV_WARN_UNUSED;
 /** Put its numbers in order. */
 void ocv_slim_target_sort(struct ocv_slim_target *target);
 /** As it is parsed: "sm_80+sm_86". Returns `out`. */
 const char *ocv_slim_target_format(const struct ocv_slim_target *target, char *out, size_t size);
-/** "sm80" or "sm80_sm86": a label. Returns `out`. */
+/** "sm80", "gfx942" or "sm80_sm86": a label. Returns `out`. */
 const char *ocv_slim_target_label(const struct ocv_slim_target *target, char *out, size_t size);
 
 /** Does the GPU `sm` (89 of compute capability 8.9) run machine code for an architecture ("86",
  *  "90a", "100f"), or, `compiled`, PTX for it? Returns the architecture's number, 86; 0: it does
  *  not. */
 unsigned ocv_slim_runs(const char *architecture, bool compiled, unsigned sm);
+/** Does the GPU "gfx90a" take code for "gfx90a:xnack-"? A generic target counts for all GPUs of its
+ *  generation, of which it may cover some only. */
+bool ocv_slim_gfx_runs(const char *processor, const char *gfx);
 
 enum ocv_slim_outcome {
     OCV_SLIM_NOTHING, /**< it has no device code, or none but for the targets */
     OCV_SLIM_CUT,     /**< written, and smaller */
     OCV_SLIM_ZEROED,  /**< written with zeros in place of what was removed: no page of it is free */
-    OCV_SLIM_LEFT     /**< it has code for others, and stays as it is: see `why` */
+    OCV_SLIM_LEFT,    /**< it has code for others, and stays as it is: see `why` */
+    OCV_SLIM_OMITTED  /**< left out of the layer: it is for others alone */
 };
-/** "cut", "zeroed", "left alone": for reports. */
+/** "cut", "zeroed", "left alone", "left out": for reports. */
 const char *ocv_slim_outcome_name(enum ocv_slim_outcome outcome);
 
 /** Code of one kind and architecture that was removed. */
 struct ocv_slim_removed {
     const char *kind; /**< "cuda-code", "cuda-ptx": as in reports of content */
-    char value[16];   /**< "90", "90a" */
+    char value[32];   /**< "90", "90a", "gfx942:xnack-" */
     int64_t bytes, count;
 };
 #define OCV_SLIM_REMOVED_MAX 64u
@@ -82,27 +91,29 @@ struct ocv_slim_result {
 int ocv_slim_file(int in, size_t size, int out, const struct ocv_slim_target *target,
                   struct ocv_slim_result *result, struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* Layers: tar archives as they pass, in which some files are cut and all else stays byte for byte.
- */
+/* Layers: tar archives as they pass, in which some files are cut or left out, and all else stays
+ * byte for byte. */
 
 /** A layer, and where it goes. `data` is passed to the functions. */
 struct ocv_slim_layer {
     const struct ocv_slim_target *target;
     const char *const *paths; /**< of the files to cut, as strcmp sorts them; no slash in front */
     size_t n_paths;
-    int files[3]; /**< empty temporary files, two for a library and one for what has to wait */
+    const bool
+        *leaves_out; /**< of each path: the file, and hard links to it, are left out; NULL: none */
+    int files[3];    /**< empty temporary files, two for a library and one for what has to wait */
     /** The next bytes, at most `len`; 0 at the end, negative: an error. */
     ssize_t (*read)(void *data, void *bytes, size_t len, struct ocv_error *err);
     int (*write)(void *data, const void *bytes, size_t len, struct ocv_error *err);
-    /** A file was cut, or not. */
+    /** A file was cut, or left out, or not. */
     int (*done)(void *data, const char *path, const struct ocv_slim_result *result,
                 struct ocv_error *err);
     void *data;
 };
 
 /** Pass the layer on, not compressed. Of a wheel's RECORD the rows of files that were cut get their
- *  new sizes and hashes; until these are known, what comes behind it waits in a file. Sparse
- * members are not cut. Not a tar archive: OCV_ERR_DATA. */
+ *  new sizes and hashes, those of files that were left out go; until these are known, what comes
+ * behind it waits in a file. Sparse members are not cut. Not a tar archive: OCV_ERR_DATA. */
 int ocv_slim_layer_run(struct ocv_slim_layer *layer, struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

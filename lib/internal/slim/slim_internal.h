@@ -5,6 +5,7 @@
 #define OCV_SLIM_INTERNAL_H
 
 #include "lib/base/arena.h"
+#include "lib/internal/content/content.h"
 #include "lib/internal/slim/slim.h"
 #include "ocivariant/buffer.h"
 
@@ -66,7 +67,8 @@ const struct ocv_slim_device *ocv_slim_device_of(const struct ocv_slim_elf *elf,
 /** The region that begins at an address, NULL if none does. */
 const struct ocv_slim_region *ocv_slim_region_at(const struct ocv_slim_device *device,
                                                  uint64_t address);
-/** Is a wrapper's pointer at this address: the second word of 24 bytes of .nvFatBinSegment? */
+/** Is a wrapper's pointer at this address: the second word of 24 bytes of .nvFatBinSegment, or of
+ *  .hipFatBinSegment? */
 bool ocv_slim_is_wrapper(const struct ocv_slim_elf *elf, uint64_t address);
 /** The place in the file of `size` bytes at an address; UINT64_MAX if they are not in it. */
 uint64_t ocv_slim_place(const struct ocv_slim_elf *elf, uint64_t address, uint64_t size);
@@ -122,6 +124,20 @@ bool ocv_slim_region_is_cut(const unsigned char *region, uint64_t size,
                             const struct ocv_slim_target *target, const unsigned char *cut,
                             uint64_t cut_size);
 
+/** The same three of an offload bundle, plain or compressed. */
+uint64_t ocv_slim_bundle_size(const unsigned char *bytes, uint64_t len);
+uint64_t ocv_slim_bundle_cut(const unsigned char *bundle, uint64_t size,
+                             const struct ocv_slim_target *target, unsigned char *out,
+                             struct ocv_slim_result *result, const char **why);
+bool ocv_slim_bundle_is_cut(const unsigned char *bundle, uint64_t size,
+                            const struct ocv_slim_target *target, const unsigned char *cut,
+                            uint64_t cut_size);
+/** Does the GPU `sm` run code for a number with a letter, 'a', 'f' or 0; `compiled`: PTX? */
+bool ocv_slim_sm_runs(unsigned number, char letter, bool compiled, unsigned sm);
+/** Code of one architecture is removed. */
+void ocv_slim_count_removed(struct ocv_slim_result *result, enum ocv_content_fact fact,
+                            const char *value, uint64_t bytes);
+
 static inline uint32_t ocv_slim_u32(const unsigned char *p)
 {
     return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
@@ -156,6 +172,7 @@ struct ocv_slim_member {
     bool has_pax, pax_size, sparse;
     unsigned char header[OCV_SLIM_BLOCK];
     char *path; /* normalised, no slash in front */
+    char *link; /* of a hard link: the other file's path, likewise */
     int64_t size;
 };
 

@@ -14,14 +14,15 @@
 #define EXTENSIONS_MAX ((size_t)1 << 20) /* of one member: names, attributes */
 
 /* Where fields of a header are (ustar). */
-enum { AT_SIZE = 124, AT_SUM = 148, AT_MAGIC = 257, AT_PREFIX = 345 };
+enum { AT_LINK = 157, AT_SIZE = 124, AT_SUM = 148, AT_MAGIC = 257, AT_PREFIX = 345 };
 enum { SIZE_LEN = 12, SUM_LEN = 8, NAME_LEN = 100, PREFIX_LEN = 155 };
 
 void ocv_slim_member_free(struct ocv_slim_member *m)
 {
     ocv_buffer_free(&m->extensions);
     free(m->path);
-    m->path = NULL;
+    free(m->link);
+    m->path = m->link = NULL;
 }
 
 static int cut_off(struct ocv_error *err)
@@ -122,11 +123,11 @@ static char *normal_path(const char *text, size_t len)
     return out;
 }
 
-static int set_path(struct ocv_slim_member *m, const char *text, size_t len, struct ocv_error *err)
+static int set_path(char **path, const char *text, size_t len, struct ocv_error *err)
 {
-    free(m->path);
-    m->path = normal_path(text, len);
-    return m->path ? OCV_OK : ocv_error_nomem(err);
+    free(*path);
+    *path = normal_path(text, len);
+    return *path ? OCV_OK : ocv_error_nomem(err);
 }
 
 /* The next record of pax, "LENGTH KEY=VALUE\n"; false: there is none, or it is malformed. */
@@ -163,7 +164,9 @@ static int take_pax(struct ocv_slim_member *m, const char *records, size_t len,
     size_t key_len, value_len;
     while (next_record(&at, records + len, &key, &key_len, &value, &value_len)) {
         if (is_key(key, key_len, "path") || is_key(key, key_len, "GNU.sparse.name"))
-            OCV_TRY(set_path(m, value, value_len, err));
+            OCV_TRY(set_path(&m->path, value, value_len, err));
+        if (is_key(key, key_len, "linkpath"))
+            OCV_TRY(set_path(&m->link, value, value_len, err));
         if (key_len > 11 && !memcmp(key, "GNU.sparse.", 11))
             m->sparse = true;
         if (is_key(key, key_len, "size")) {
@@ -198,8 +201,8 @@ static int take_extension(const struct ocv_slim_layer *layer, struct ocv_slim_me
         return ocv_error_nomem(err);
     OCV_TRY(ocv_slim_read(layer, content, len, NULL, err));
     OCV_TRY(ocv_buffer_append(&m->extensions, content, len, err));
-    if (type == 'L')
-        return set_path(m, content, (size_t)size, err);
+    if (type == 'L' || type == 'K')
+        return set_path(type == 'L' ? &m->path : &m->link, content, (size_t)size, err);
     if (type != 'x')
         return OCV_OK;
     m->pax = before;
@@ -238,6 +241,8 @@ int ocv_slim_member_next(const struct ocv_slim_layer *layer, struct ocv_slim_mem
         /* links, devices and directories have none, whatever they say */
         if (type >= '1' && type <= '6')
             m->size = 0;
+        if (type == '1' && !m->link)
+            OCV_TRY(set_path(&m->link, (const char *)m->header + AT_LINK, NAME_LEN, err));
         if (m->path)
             return OCV_OK;
         char name[NAME_LEN + PREFIX_LEN + 2];
@@ -245,7 +250,7 @@ int ocv_slim_member_next(const struct ocv_slim_layer *layer, struct ocv_slim_mem
         snprintf(name, sizeof(name), "%.*s%s%.*s", ustar ? PREFIX_LEN : 0,
                  (const char *)m->header + AT_PREFIX, ustar && m->header[AT_PREFIX] ? "/" : "",
                  NAME_LEN, (const char *)m->header);
-        return set_path(m, name, strlen(name), err);
+        return set_path(&m->path, name, strlen(name), err);
     }
 }
 
