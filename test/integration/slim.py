@@ -5,8 +5,10 @@
     slim.py make DIR TAG COMPRESSION LIBRARY [ARCHITECTURE]
                                                 an image of three layers in the layout DIR, with a wheel that has LIBRARY,
                                                 an older copy of it below, hard links, attributes and a vendor's file
+    slim.py rocm DIR TAG LIBRARY                the same of ROCm: LIBRARY, and files of code for one GPU each
     slim.py index DIR TAG DIGEST...             an index of images, with their platforms
-    slim.py compare DIR FROM TO PATH...         the images of two digests: equal but for the files PATH, and wholly described
+    slim.py compare DIR FROM TO PATH...         the images of two digests: equal but for the files PATH and without -PATH, and
+                                                wholly described
     slim.py cat DIR DIGEST PATH                 a file of an image"""
 import base64
 import gzip
@@ -81,25 +83,12 @@ def index(layout, tag, *digests):
     tag_document(layout, tag, "index.v1+json", {"schemaVersion": 2, "mediaType": OCI + "index.v1+json", "manifests": entries})
 
 
-def make(layout, tag, how, path, architecture="amd64"):
-    with open(path, "rb") as file:
-        library = file.read()
-    record = row("gpu/lib/libgpu.so", library) + row("gpu/__init__.py", b"") + "gpu-1.0.dist-info/RECORD,,\n"
-    layers = [[("old", f"{SITE}gpu/lib/libgpu.so", library, {}), ("base", "etc/os-release", b"ID=test\n", {})],
-              [("wheel", f"./{SITE}gpu-1.0.dist-info/RECORD", record.encode(), {}),
-               ("wheel", f"./{SITE}gpu/__init__.py", b"", {}),
-               ("wheel", f"./{SITE}gpu/lib/libgpu.so", library,
-                {"mode": 0o755, "pax_headers": {"SCHILY.xattr.user.build": "1", "size": str(len(library))}}),
-               ("wheel", f"./{SITE}gpu/lib/libgpu.so.1", b"",
-                {"type": tarfile.LNKTYPE, "linkname": f"./{SITE}gpu/lib/libgpu.so"}),
-               ("long", "opt/" + "n" * 180 + "/text", b"text", {}),
-               ("vendor", f"{SITE}nvidia/cublas/lib/libcublas.so.12", library, {"mode": 0o755})],
-              [("last", "app/main.py", b"print('hello')\n", {})]]
+def write_image(layout, tag, how, layers, architecture="amd64"):
     described, diff_ids = [], []
-    for members in layers:
+    for members_ in layers:
         out = io.BytesIO()
         with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
-            for _, name, data, fields in members:
+            for name, data, fields in members_:
                 add(tar, name, data, **fields)
         diff_ids.append("sha256:" + hashlib.sha256(out.getvalue()).hexdigest())
         kind = OCI + "layer.v1.tar" + ("" if how == "none" else "+" + how)
@@ -111,6 +100,36 @@ def make(layout, tag, how, path, architecture="amd64"):
     manifest = {"schemaVersion": 2, "mediaType": OCI + "manifest.v1+json",
                 "config": {"mediaType": OCI + "config.v1+json", **put(layout, json.dumps(config).encode())}, "layers": described}
     tag_document(layout, tag, "manifest.v1+json", manifest)
+
+
+def rocm(layout, tag, path):
+    with open(path, "rb") as file:
+        library = file.read()
+    kernels = {f"gpu/library/Kernels_{gpu}.hsaco": f"code of {gpu}".encode() * 999 for gpu in ("gfx90a", "gfx942", "gfx1100")}
+    record = row("gpu/lib/libgpu.so", library) + "".join(row(*it) for it in kernels.items()) + row("gpu/a.link", kernels["gpu/library/Kernels_gfx90a.hsaco"]) + \
+        "gpu-1.0.dist-info/RECORD,,\n"
+    linked = {"type": tarfile.LNKTYPE, "linkname": SITE + "gpu/library/Kernels_gfx1100.hsaco"}
+    write_image(layout, tag, "zstd", [[(SITE + "gpu-1.0.dist-info/RECORD", record.encode(), {}), (SITE + "gpu/lib/libgpu.so", library, {}),
+                                       (SITE + "gpu/a.link", kernels["gpu/library/Kernels_gfx90a.hsaco"], {}),
+                                       *[(SITE + name, data, {}) for name, data in kernels.items()],
+                                       (SITE + "gpu/library/same.hsaco", b"", linked)]])
+
+
+def make(layout, tag, how, path, architecture="amd64"):
+    with open(path, "rb") as file:
+        library = file.read()
+    record = row("gpu/lib/libgpu.so", library) + row("gpu/__init__.py", b"") + "gpu-1.0.dist-info/RECORD,,\n"
+    layers = [[(f"{SITE}gpu/lib/libgpu.so", library, {}), ("etc/os-release", b"ID=test\n", {})],
+              [(f"./{SITE}gpu-1.0.dist-info/RECORD", record.encode(), {}),
+               (f"./{SITE}gpu/__init__.py", b"", {}),
+               (f"./{SITE}gpu/lib/libgpu.so", library,
+                {"mode": 0o755, "pax_headers": {"SCHILY.xattr.user.build": "1", "size": str(len(library))}}),
+               (f"./{SITE}gpu/lib/libgpu.so.1", b"",
+                {"type": tarfile.LNKTYPE, "linkname": f"./{SITE}gpu/lib/libgpu.so"}),
+               ("opt/" + "n" * 180 + "/text", b"text", {}),
+               (f"{SITE}nvidia/cublas/lib/libcublas.so.12", library, {"mode": 0o755})],
+              [("app/main.py", b"print('hello')\n", {})]]
+    write_image(layout, tag, how, layers, architecture)
 
 
 def unpacked(data):
@@ -161,18 +180,19 @@ def check_records(layers):
 def compare(layout, before, after, *paths):
     old_manifest, old, old_layers = image(layout, before)
     new_manifest, new, new_layers = image(layout, after)
-    changed = set()
+    changed, gone = set(), {path[1:] for path in paths if path[0] == "-"}
     for i, (a, b) in enumerate(zip(old_layers, new_layers, strict=True)):
         if a == b:
             assert old_manifest["layers"][i] == new_manifest["layers"][i], "a layer that is equal has another descriptor"
             continue
         assert old_manifest["layers"][i]["mediaType"] == new_manifest["layers"][i]["mediaType"], "another compression"
         assert new_manifest["layers"][i]["annotations"] == {"kept": "yes"}, "annotations about other bytes"
-        for (x, p), (y, q) in zip(members(a), members(b), strict=True):
+        there = [(x, p) for x, p in members(a) if x.name.removeprefix("./") not in gone]
+        for (x, p), (y, q) in zip(there, members(b), strict=True):
             assert facts(x) == facts(y), f"{x.name} is not as it was"
             if p != q and not x.name.endswith("/RECORD"):
                 changed.add(x.name.removeprefix("./"))
-    assert changed == set(paths), f"changed: {sorted(changed)}"
+    assert changed == {path for path in paths if path[0] != "-"}, f"changed: {sorted(changed)}"
     check_records(new_layers)
     assert new["history"][:-1] == old["history"] and new["history"][-1]["empty_layer"], "the history"
     assert {**new, "history": 0, "rootfs": 0, "config": 0} == {**old, "history": 0, "rootfs": 0, "config": 0}
@@ -190,4 +210,4 @@ def cat(layout, digest, path):
     sys.exit(f"{path}: not there")
 
 
-{"make": make, "index": index, "compare": compare, "cat": cat}[sys.argv[1]](*sys.argv[2:])
+{"make": make, "rocm": rocm, "index": index, "compare": compare, "cat": cat}[sys.argv[1]](*sys.argv[2:])

@@ -19,9 +19,12 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import zlib
 
 TARGETS = (80, 90, 120)
-DEVICE = (".nv_fatbin", "__nv_relfatbin")
+GFX = ("gfx942", "gfx90a", "gfx1100")
+DEVICE = (".nv_fatbin", "__nv_relfatbin", ".hip_fatbin")
+MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
 TEGRA = (32, 53, 62, 72, 87, 101, 110)
 PTX, CODE, IR = 1, 2, 8
 
@@ -32,9 +35,9 @@ def cut(scanner, path, target):
     with tarfile.open(fileobj=layer, mode="w") as tar:
         tar.add(path, "lib.so", recursive=False)
     with tempfile.TemporaryFile() as source:
-        source.write(b"7\nlib.so\0" + layer.getvalue())
+        source.write(b"8\n+lib.so\0" + layer.getvalue())
         source.seek(0)
-        run = subprocess.run([scanner, "--slim", f"sm_{target}", tempfile.gettempdir()], stdin=source, check=True,
+        run = subprocess.run([scanner, "--slim", target, tempfile.gettempdir()], stdin=source, check=True,
                              capture_output=True)
     with tarfile.open(fileobj=io.BytesIO(run.stdout)) as tar:
         return tar.extractfile("lib.so").read(), run.stderr.decode()
@@ -57,7 +60,7 @@ def regions(data):
     """[(kind, architecture, letter, bytes)] of each fat binary in the sections for device code."""
     for name, (_, _, offset, size) in sections(data).items():
         at, end = offset, offset + size
-        while name in DEVICE and at < end:
+        while name in DEVICE[:2] and at < end:
             if data[at:at + 4] != b"\x50\xed\x55\xba":
                 if data[at]:
                     sys.exit(f"{name}: neither a fat binary nor zeros at {at:#x}")
@@ -95,6 +98,53 @@ def wanted(entries, target):
     return kept or sorted(entries, key=lambda e: len(e[3]))[:1]
 
 
+def inflated(bundle):
+    """(the bundle, bytes that it takes) of one that may be compressed, of which version, method and hash are true."""
+    if bundle[:4] != b"CCOB":
+        return bundle, None
+    version, method = struct.unpack_from("<HH", bundle, 4)
+    total, size = struct.unpack_from("<II" if version == 2 else "<QQ", bundle, 8)
+    head = 24 if version == 2 else 32
+    body = bundle[head:total]
+    data = zlib.decompress(body) if method == 0 else \
+        subprocess.run(["zstd", "-dcq"], check=True, input=body, capture_output=True).stdout
+    if len(data) != size or hashlib.md5(data).digest()[:8] != bundle[head - 8:head]:
+        sys.exit("a compressed bundle with a wrong size or hash")
+    return data, total
+
+
+def bundles(data):
+    """[(how it is compressed, {name: bytes})] of each bundle in the section for code of AMD."""
+    for name, (kind, _, offset, size) in sections(data).items():
+        at, end = offset, offset + size
+        while name == ".hip_fatbin" and kind != 8 and at < end:
+            if data[at:at + 4] != b"CCOB" and data[at:at + 24] != MAGIC:
+                if data[at]:
+                    sys.exit(f"{name}: neither a bundle nor zeros at {at:#x}")
+                at += 1
+                continue
+            bundle, total = inflated(data[at:end])
+            count, = struct.unpack_from("<Q", bundle, 24)
+            entries, row, last = {}, 32, 0
+            for _ in range(count):
+                start, length, letters = struct.unpack_from("<QQQ", bundle, row)
+                entries[bundle[row + 24:row + 24 + letters].decode()] = bundle[start:start + length]
+                last, row = max(last, start + length), row + 24 + letters
+            yield data[at:at + 8] if total else b"", entries
+            at += total or last
+
+
+def kept_of_bundle(entries, gfx):
+    """What the rules keep of a bundle."""
+    def runs(name):
+        gpu = name.rpartition("-gfx")[2] if "-generic" not in name else re.search(r"-gfx([0-9]+)-", name)[1]
+        return "amdgcn" in name and (gpu.split(":")[0] == gfx[3:] if "-generic" not in name else gpu == gfx[3:-2])
+
+    kept = {name for name in entries if runs(name)} or {name for name in entries if "spirv" in name} or \
+        set(sorted((name for name in entries if not name.startswith("host")), key=lambda n: len(entries[n]))[:1])
+    return {name: code for name, code in entries.items() if name in kept or name.startswith("host")}
+
+
 def extracted(cuobjdump, path):
     """Hashes of the machine code that cuobjdump finds; None: it cannot read the file."""
     with tempfile.TemporaryDirectory() as place:
@@ -123,31 +173,33 @@ def judge(scanner, cuobjdump, path, called=None):
     if original[:4] != b"\x7fELF" or not any(name in DEVICE for name in sections(original)):
         return
     before, said, theirs = list(regions(original)), complaints(path), extracted(cuobjdump, path)
-    for target in TARGETS:
+    codes = list(bundles(original))
+    for target in (*(f"sm_{n}" for n in TARGETS if before), *(gfx for gfx in GFX if codes)):
         slim, report = cut(scanner, path, target)
         if '"outcome":"left alone"' in report:
-            yield f"sm_{target}: {report}"
+            yield f"{target}: {report}"
             continue
-        after = list(regions(slim))
-        if [[e[3] for e in r] for r in after] != [[e[3] for e in wanted(r, target)] for r in before]:
-            yield f"sm_{target}: other code is left than the rules name"
+        number = int(target[3:]) if target.startswith("sm_") else 0
+        if [[e[3] for e in r] for r in regions(slim)] != [[e[3] for e in wanted(r, number)] for r in before] or \
+                list(bundles(slim)) != [(how, kept_of_bundle(entries, target)) for how, entries in codes]:
+            yield f"{target}: other code is left than the rules name"
         with tempfile.NamedTemporaryFile(suffix=".so") as file:
             file.write(slim)
             file.flush()
             if theirs is not None and (left := extracted(cuobjdump, file.name)) is not None and left - theirs:
-                yield f"sm_{target}: cuobjdump finds machine code that the original has not"
+                yield f"{target}: cuobjdump finds machine code that the original has not"
             warnings, lint = complaints(file.name)
         if warnings > said[0] or lint - said[1]:
-            yield f"sm_{target}: {dict(lint - said[1])}, {warnings} warnings"
+            yield f"{target}: {dict(lint - said[1])}, {warnings} warnings"
         was, now = sections(original), sections(slim)
         for name, (kind, address, offset, size) in was.items():
             same = now[name][:2] == (kind, address)
             if name not in DEVICE and kind != 8:
                 a, b = original[offset:offset + size], slim[now[name][2]:now[name][2] + now[name][3]]
-                same = same and (a == b or (len(a) == len(b) and name in (".rela.dyn", ".relr.dyn", ".symtab", ".nvFatBinSegment")))
+                same = same and (a == b or (len(a) == len(b) and name in (".rela.dyn", ".relr.dyn", ".symtab", ".nvFatBinSegment", ".hipFatBinSegment")))
             if not same:
-                yield f"sm_{target}: section {name} is not as it was"
-        print(f"sm_{target} {len(original) / 1e6:9.2f} MB {len(slim) / 1e6:9.2f} MB  {called or path}")
+                yield f"{target}: section {name} is not as it was"
+        print(f"{target:7} {len(original) / 1e6:9.2f} MB {len(slim) / 1e6:9.2f} MB  {called or path}")
 
 
 def main(scanner, cuobjdump, *paths):

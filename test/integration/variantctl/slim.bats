@@ -250,3 +250,24 @@ TABLE
     run -0 "$VARIANTCTL" derive --json "$BATS_TEST_TMPDIR/lib.so"
     [ "$(jq -r '[.images[0].targets[] | select(.fact == "cuda-ptx").target] | join(" ")' <<<"$output")" = "sm_52 sm_75 sm_90" ]
 }
+
+@test "slim: code for GPUs of AMD, in libraries and in files of its own" {
+    original=$(slim_py rocm "$L" app "$OCV_BUILD/test/tools/hip_library")
+    run -0 --separate-stderr "$VARIANTCTL" slim --dry-run "oci:$L:app" --for gfx942,gfx1100 --to "oci:$L:slim"
+    [[ $output == *"gfx942: pull about "* ]]
+    [[ $output == *"$SITE/gpu/library/Kernels_gfx90a.hsaco  (left out)"* ]]
+    run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:app" --for gfx942,gfx1100 --to "oci:$L:slim"
+    K=$SITE/gpu/library/Kernels
+    run -0 slim_py compare "$L" "$original" "$(entry "oci:$L:slim" gfx942)" "$LIBRARY" "-${K}_gfx90a.hsaco" "-${K}_gfx1100.hsaco" \
+        "-$SITE/gpu/library/same.hsaco"
+    run -0 slim_py compare "$L" "$original" "$(entry "oci:$L:slim" gfx1100)" "$LIBRARY" "-${K}_gfx90a.hsaco" "-${K}_gfx942.hsaco"
+    run -0 slim_py cat "$L" "$(entry "oci:$L:slim" gfx942)" "$SITE/gpu-1.0.dist-info/RECORD"
+    [[ $output != *gfx90a* && $output != *gfx1100* && $output == *gfx942* ]]
+    [ "$(chosen "oci:$L:slim" mi300x)" = gfx942 ]
+    [ "$(chosen "oci:$L:slim" h100)" = default ]
+    # what a variant says it is for is what `derive` reads of it
+    run -0 --separate-stderr "$VARIANTCTL" lint --deep "oci:$L:slim"
+    # an architecture that nothing is built for
+    run -4 "$VARIANTCTL" slim "oci:$L:app" --for gfx1030 --to "oci:$L:none"
+    [[ $output == *"has no machine code for gfx1030"* ]]
+}
