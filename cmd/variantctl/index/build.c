@@ -11,7 +11,7 @@
 
 #define ARGUMENT_MAX (4096u + OCV_ENTRY_PROPERTIES_BYTES_MAX)
 
-static int add_image(struct build *b, const char *text, size_t *out, struct ocv_error *err)
+int build_open(struct build *b, const char *text, size_t *out, struct ocv_error *err)
 {
     for (size_t i = 0; i < b->n_images; i++)
         if (!strcmp(b->images[i].text, text)) {
@@ -39,7 +39,7 @@ int build_begin(struct build *b, const char *target, bool edit, struct ocv_error
     OCV_TRY(publication_begin(&b->publication, &b->to, &b->options, err));
     if (!edit)
         return ocv_edit_new(b->options.layout, &b->document, err);
-    int status = add_image(b, target, &i, err);
+    int status = build_open(b, target, &i, err);
     if (status == OCV_ERR_NOT_FOUND && err && !*b->publication.before)
         ocv_error_hint(err, "variantctl index create %s LABEL=REF,PROPERTY... makes it", target);
     if (status < 0)
@@ -166,7 +166,7 @@ static void hint_near(struct build *b, const struct item *item, struct ocv_error
 static int read_item(struct build *b, const struct item *item, bool own, struct ocv_error *err)
 {
     size_t image;
-    OCV_TRY(add_image(b, item->reference, &image, err));
+    OCV_TRY(build_open(b, item->reference, &image, err));
     const struct image *from = &b->images[image];
     const char *tag = from->reference ? from->reference->tag : from->layout_tag;
     bool varied = ocv_index_has_variants(from->index);

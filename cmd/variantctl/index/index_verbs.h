@@ -122,6 +122,9 @@ struct build {
 int build_begin(struct build *build, const char *target, bool edit,
                 struct ocv_error *err) OCV_WARN_UNUSED;
 void build_free(struct build *build);
+/** Open an image, once: its place among the build's images. */
+int build_open(struct build *build, const char *text, size_t *out,
+               struct ocv_error *err) OCV_WARN_UNUSED;
 /** Add an item; copies the strings and takes over the properties, even on failure. */
 int build_item(struct build *build, const char *label, const char *reference,
                struct ocv_properties *properties, const char *where,
@@ -188,8 +191,9 @@ int build_from_tags(struct build *build, const char *glob, const char *rules,
                     struct ocv_error *err) OCV_WARN_UNUSED;
 
 #define BUILD_PRIORITY "priority" /**< the namespace that ranks builds by their toolkits */
-/** Append it to the namespaces that are listed, unless it is one of them. */
-int build_append_priority(struct build *build, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Append a namespace to those that are listed, unless it is one of them. */
+int build_append_namespace(const struct build *build, const char *name,
+                           struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** Write label and properties into the image's config, and the label into its top layer's
  *  annotations. This changes the child's manifest and digest; `config` receives the new config's

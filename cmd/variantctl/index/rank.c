@@ -100,7 +100,7 @@ int build_rank(struct build *b, const struct ocv_index *index, const struct ocv_
     *ranked = order.len > 0;
     if (!*ranked)
         return OCV_OK;
-    OCV_TRY(build_append_priority(b, err));
+    OCV_TRY(build_append_namespace(b, BUILD_PRIORITY, err));
     OCV_TRY(ocv_edit_set(b->document, OCV_ANNOTATION_STATIC BUILD_PRIORITY, order.data, err));
     for (size_t i = 0; i < b->n_jobs; i++) {
         const char *label = b->jobs[i].label;

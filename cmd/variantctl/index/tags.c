@@ -127,14 +127,14 @@ static int set_missing(struct build *b, const char *key, const struct ocv_buffer
 }
 
 /* Put the toolkits' namespace after the given ones, unless they include it. */
-int build_append_priority(struct build *b, struct ocv_error *err)
+int build_append_namespace(const struct build *b, const char *name, struct ocv_error *err)
 {
     const char *given = ocv_edit_annotation(b->document, OCV_ANNOTATION_NAMESPACES);
     ocv_auto_buffer list;
     ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    if (!given || strstr(given, BUILD_PRIORITY))
+    if (!given || strstr(given, name))
         return OCV_OK;
-    OCV_TRY(ocv_buffer_printf(&list, err, "%s, " BUILD_PRIORITY, given));
+    OCV_TRY(ocv_buffer_printf(&list, err, "%s, %s", given, name));
     return ocv_edit_set(b->document, OCV_ANNOTATION_NAMESPACES, list.data, err);
 }
 
@@ -173,7 +173,7 @@ static int add_members(struct build *b, const struct ocv_reference *reference,
     }
     bool asks = !ocv_tag_plan_is_ordered(plan, set) && accelerators > 1;
     if (order.len)
-        OCV_TRY(build_append_priority(b, err));
+        OCV_TRY(build_append_namespace(b, BUILD_PRIORITY, err));
     if (!asks || b->options.no_lint)
         OCV_TRY(set_missing(b, OCV_ANNOTATION_NAMESPACES, &namespaces, err));
     return set_missing(b, OCV_ANNOTATION_STATIC BUILD_PRIORITY, &order, err);

@@ -165,7 +165,7 @@ static int list_files(struct slim *s, const struct image *image, const struct ma
     return status;
 }
 
-static bool same_properties(const struct ocv_properties *a, const struct ocv_properties *b)
+bool slim_same_properties(const struct ocv_properties *a, const struct ocv_properties *b)
 {
     size_t n = ocv_properties_count(a);
     bool same = n == ocv_properties_count(b);
@@ -185,13 +185,13 @@ static void choose_label(const struct slim *s, const char *wanted, const char *a
         const char *label = variant ? s->variants[i].label : s->originals[i - s->n_variants].label;
         const struct ocv_properties *set =
             variant ? s->variants[i].described : s->originals[i - s->n_variants].properties;
-        if (set && !strcmp(label, wanted) && !same_properties(set, properties))
+        if (set && !strcmp(label, wanted) && !slim_same_properties(set, properties))
             snprintf(out, size, "%s.%s", wanted, architecture);
     }
 }
 
-static int copy_properties(const struct ocv_properties *set, struct ocv_properties **out,
-                           struct ocv_error *err)
+int slim_copy_properties(const struct ocv_properties *set, struct ocv_properties **out,
+                         struct ocv_error *err)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
@@ -202,23 +202,25 @@ static int copy_properties(const struct ocv_properties *set, struct ocv_properti
 static int add_variant(struct slim *s, const struct image *image, const struct manifest_doc *child,
                        const struct ocv_buffer *config, const struct ocv_content *content,
                        const struct slim_list *lists, const struct ocv_slim_target *target,
-                       const char *architecture, size_t first, struct ocv_error *err)
+                       const struct slim_source *source, size_t first, struct ocv_error *err)
 {
     char label[OCV_SLIM_LABEL_MAX];
     ocv_auto_buffer text;
     ocv_auto(ocv_properties) properties = NULL;
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    OCV_TRY(slim_describe_variant(&content->derived, target, &text, err));
+    OCV_TRY(slim_describe_variant(&content->derived, source->given, target, &text, err));
     OCV_TRY(ocv_properties_parse(text.data ? text.data : "", text.len, &properties, err));
     struct slim_variant *variant = ocv_array_grow(&s->variants, s->n_variants);
     if (!variant)
         return ocv_error_nomem(err);
-    choose_label(s, ocv_slim_target_label(target, label, sizeof(label)), architecture, properties,
+    choose_label(s, slim_label(source, target, label), source->architecture, properties,
                  variant->label, sizeof(variant->label));
     s->n_variants++;
+    if (!ocv_label_valid(variant->label, strlen(variant->label)))
+        return ocv_error_set(err, OCV_ERR_DATA, "'%s' is too long for a label", variant->label);
     slim_find_served(&content->derived, target, &variant->serves);
     for (size_t i = first; i + 1 < s->n_variants; i++)
-        if (same_properties(s->variants[i].described, properties)) {
+        if (slim_same_properties(s->variants[i].described, properties)) {
             char other[OCV_SLIM_LABEL_MAX];
             ocv_slim_target_format(&s->variants[i].target, other, sizeof(other));
             ocv_slim_target_format(target, label, sizeof(label));
@@ -226,9 +228,9 @@ static int add_variant(struct slim *s, const struct image *image, const struct m
                                  "of %s, GPUs of %s and of %s run the same code: name one of them",
                                  image->text, other, label);
         }
-    snprintf(variant->tag, sizeof(variant->tag), "%s.%s", label, architecture);
+    snprintf(variant->tag, sizeof(variant->tag), "%s.%s", variant->label, source->architecture);
     variant->target = *target;
-    OCV_TRY(copy_properties(properties, &variant->described, err));
+    OCV_TRY(slim_copy_properties(properties, &variant->described, err));
     variant->properties = ocv_steal(&properties);
     variant->n_layers = ocv_manifest_layer_count(child->manifest);
     variant->layers = calloc(variant->n_layers + 1, sizeof(*variant->layers));
@@ -240,10 +242,9 @@ static int add_variant(struct slim *s, const struct image *image, const struct m
                : OCV_OK;
 }
 
-/* An image of FROM: a variant for each target that it has code for. `platform`: empty where FROM is
- * no index. */
-static int slim_image(struct slim *s, const struct image *image, const struct ocv_descriptor *d,
-                      const char *platform, const char *architecture, struct ocv_error *err)
+/* An image of FROM: a variant for each target that it has code for. */
+static int slim_image(struct slim *s, const struct image *image, const struct slim_source *source,
+                      struct ocv_error *err)
 {
     struct build *b = &s->build;
     ocv_auto_child child = {0};
@@ -251,35 +252,41 @@ static int slim_image(struct slim *s, const struct image *image, const struct oc
     struct ocv_content content = {0};
     size_t before = s->n_variants;
     ocv_buffer_init(&config, OCV_MANIFEST_MAX);
-    OCV_TRY(child_read(b->cli, image, d, &child, err));
+    OCV_TRY(child_read(b->cli, image, &source->descriptor, &child, err));
     OCV_TRY(child_config(b->cli, image, &child, &config, err));
     size_t n = ocv_manifest_layer_count(child.manifest);
     ocv_auto_free struct slim_list *lists = calloc(n + 1, sizeof(*lists));
-    int status = lists ? derive_read_content(b->cli, image, &child, &config, NULL, &content, err)
-                       : ocv_error_nomem(err);
+    int status =
+        lists ? derive_read_content(b->cli, image, &child, &config, source->given, &content, err)
+              : ocv_error_nomem(err);
     if (status >= 0)
         status = list_files(s, image, &child, &content.report, lists, err);
     for (size_t t = 0; t < s->n_targets && status >= 0; t++) {
         bool has_all = slim_has_code(&content.derived, &s->targets[t]);
+        bool made = has_all && slim_was_made(image->index, source, &s->targets[t]);
         s->found[t] = s->found[t] || has_all;
-        if (has_all)
-            status = add_variant(s, image, &child, &config, &content, lists, &s->targets[t],
-                                 architecture, before, err);
+        s->n_made += made;
+        if (has_all && !made)
+            status = add_variant(s, image, &child, &config, &content, lists, &s->targets[t], source,
+                                 before, err);
     }
     ocv_auto(ocv_properties) fat = NULL;
     struct slim_original *original = NULL;
     if (status >= 0 && s->n_variants > before)
-        status = slim_describe_fat(s, &content.derived, &fat, err);
-    /* not where every GPU that takes it takes a slim variant before it */
-    if (status >= 0 && fat && slim_fat_is_reached(s, before, fat)) {
+        status = slim_describe_fat(s, &content, source->given, &fat, err);
+    /* not where every GPU that takes it takes a slim variant before it, nor where it is there */
+    if (status >= 0 && fat && slim_fat_is_reached(s, before, fat) &&
+        !(source->given && slim_same_properties(fat, source->given))) {
         original = ocv_array_grow(&s->originals, s->n_originals);
         status = original ? OCV_OK : ocv_error_nomem(err);
     }
     if (original) {
+        char label[OCV_SLIM_LABEL_MAX];
         original->properties = ocv_steal(&fat);
-        snprintf(original->platform, sizeof(original->platform), "%s", platform);
-        choose_label(s, SLIM_FAT, architecture, original->properties, original->label,
-                     sizeof(original->label));
+        original->source = *source;
+        original->source.given = NULL;
+        choose_label(s, slim_label(source, NULL, label), source->architecture, original->properties,
+                     original->label, sizeof(original->label));
         s->n_originals++;
     }
     for (size_t i = 0; lists && i < n; i++)
@@ -288,22 +295,51 @@ static int slim_image(struct slim *s, const struct image *image, const struct oc
     return status;
 }
 
+/* Does another entry of the index name this image, by a label? It is slimmed once, as that. */
+static bool stands_labelled(const struct ocv_index *index, const struct ocv_entry *entry)
+{
+    for (size_t i = 0; i < ocv_index_count(index); i++) {
+        const struct ocv_entry *it = ocv_index_entry(index, i);
+        bool before = it->position < entry->position && it->label && entry->label;
+        if (it != entry && it->label && (!entry->label || before) &&
+            !strcmp(it->digest, entry->digest))
+            return true;
+    }
+    return false;
+}
+
 /* All images of FROM. Each target has to be found in one of them. */
 static int slim_images(struct slim *s, const struct image *image, struct ocv_error *err)
 {
-    size_t n = image->kind == OCV_DOCUMENT_INDEX ? ocv_index_count(image->index) : 0;
-    if (!n)
-        OCV_TRY(slim_image(s, image, &image->top, "", "", err));
+    const struct ocv_index *index = image->index;
+    size_t n = image->kind == OCV_DOCUMENT_INDEX ? ocv_index_count(index) : 0;
+    if (!n) {
+        const struct slim_source only = {.descriptor = image->top, .architecture = ""};
+        OCV_TRY(slim_image(s, image, &only, err));
+    }
     for (size_t i = 0; i < n; i++) {
-        const struct ocv_entry *entry = ocv_index_entry(image->index, i);
-        struct ocv_descriptor descriptor;
-        char platform[128];
-        if (entry->code != OCV_REJECT_NONE || !entry->has_platform)
+        const struct ocv_entry *entry = ocv_index_entry(index, i);
+        const struct ocv_platform *platform = &entry->platform;
+        struct slim_source source = {
+            .entry = entry, .architecture = platform->architecture ? platform->architecture : ""};
+        ocv_auto(ocv_properties) given = NULL;
+        ocv_auto_buffer text;
+        ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+        if (entry->code != OCV_REJECT_NONE || !entry->has_platform ||
+            stands_labelled(index, entry) || slim_is_slim(index, entry))
             continue;
-        OCV_TRY(child_descriptor(entry, &descriptor, err));
-        ocv_platform_format(&entry->platform, platform, sizeof(platform));
-        OCV_TRY(slim_image(s, image, &descriptor, platform,
-                           entry->platform.architecture ? entry->platform.architecture : "", err));
+        OCV_TRY(child_descriptor(entry, &source.descriptor, err));
+        if (entry->label && strcmp(entry->label, "null") != 0) {
+            source.label = entry->label;
+            for (size_t k = 0; k < entry->n_properties; k++) {
+                struct ocv_property p = ocv_index_property(index, entry->properties[k]);
+                OCV_TRY(ocv_buffer_printf(&text, err, "%s%s :: %s :: %s", k ? ", " : "", p.ns,
+                                          p.feature, p.value));
+            }
+            OCV_TRY(ocv_properties_parse(text.data ? text.data : "", text.len, &given, err));
+            source.given = given;
+        }
+        OCV_TRY(slim_image(s, image, &source, err));
     }
     for (size_t t = 0; t < s->n_targets; t++) {
         char text[OCV_SLIM_LABEL_MAX];
@@ -356,76 +392,6 @@ static int open_stage(struct slim *s, const struct image *image, struct ocv_erro
     return OCV_OK;
 }
 
-/* Items of the index: FROM as it is, its images with properties, and the variants in the stage. */
-static int add_items(struct slim *s, const struct image *image, struct ocv_error *err)
-{
-    struct build *b = &s->build;
-    char from[4400], text[4400];
-    snprintf(from, sizeof(from), "%s", image->text);
-    if (image->reference && !image->reference->digest)
-        snprintf(from, sizeof(from), "%s/%s@%s", image->reference->host,
-                 image->reference->repository, image->top.digest);
-    OCV_TRY(build_item(b, "null", from, NULL, NULL, err));
-    for (size_t i = 0; i < s->n_originals; i++) {
-        const struct slim_original *o = &s->originals[i];
-        struct ocv_properties *set = NULL;
-        OCV_TRY(copy_properties(o->properties, &set, err));
-        OCV_TRY(build_item(b, o->label, from, set, NULL, err));
-        if (o->platform[0])
-            OCV_TRY(ocv_platform_parse(o->platform, &b->items[b->n_items - 1].platform, err));
-    }
-    for (size_t i = 0; i < s->n_variants; i++) {
-        const struct slim_variant *v = &s->variants[i];
-        struct ocv_properties *set = NULL;
-        if (!v->cut)
-            continue;
-        OCV_TRY(copy_properties(v->properties, &set, err));
-        snprintf(text, sizeof(text), "oci:%s:%s", s->stage_dir, v->tag);
-        OCV_TRY(build_item(b, v->label, text, set, NULL, err));
-    }
-    return OCV_OK;
-}
-
-/* Where a slim variant and `fat` rank alike, the slim one is taken: its namespace comes last. */
-static int rank_variants(struct build *b, struct ocv_error *err)
-{
-    OCV_TRY(build_append_priority(b, err));
-    OCV_TRY(ocv_edit_set(b->document, OCV_ANNOTATION_STATIC BUILD_PRIORITY,
-                         "order :: slim, order :: fat", err));
-    for (size_t i = 0; i < b->n_jobs; i++) {
-        ocv_auto(ocv_properties) set = NULL;
-        ocv_auto_buffer text;
-        ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-        const char *label = b->jobs[i].label;
-        if (!label || !b->jobs[i].properties)
-            continue;
-        bool fat =
-            !strncmp(label, SLIM_FAT, strlen(SLIM_FAT)); /* and its entry for older drivers */
-        OCV_TRY(ocv_properties_format(b->jobs[i].properties, &text, err));
-        OCV_TRY(ocv_buffer_printf(&text, err, ", %s", fat ? FAT_ORDER : SLIM_ORDER));
-        OCV_TRY(ocv_properties_parse(text.data, text.len, &set, err));
-        OCV_TRY(ocv_edit_annotate(b->document, label, NULL, NULL, set, err));
-    }
-    return OCV_OK;
-}
-
-/* What was removed, beside each variant. */
-static int attach_reports(struct slim *s, struct ocv_error *err)
-{
-    for (size_t i = 0; i < s->n_variants; i++) {
-        ocv_auto_buffer text;
-        char digest[OCV_DIGEST_MAX];
-        if (!s->variants[i].cut)
-            continue;
-        ocv_buffer_init(&text, SLIM_REPORT_MAX);
-        ocv_auto_json *report = slim_variant_json(&s->variants[i]);
-        OCV_TRY(report ? ocv_json_append(report, JSON_COMPACT, &text, err) : ocv_error_nomem(err));
-        OCV_TRY(attach_document(&s->build.to, &s->variants[i].descriptor, SLIM_MEDIA_TYPE, &text,
-                                digest, err));
-    }
-    return OCV_OK;
-}
-
 static int print_estimate(struct slim *s, struct ocv_error *err)
 {
     if (!s->build.options.json)
@@ -440,30 +406,17 @@ static int print_estimate(struct slim *s, struct ocv_error *err)
     return cli_print(text.data, text.len, err);
 }
 
-/* FROM is what slim made for these targets, or something else that has variants. */
-static int answer_variants(const struct slim *s, const struct image *image, struct ocv_error *err)
+/* Is there an image for each target, and were they made before? */
+static int answer_nothing(struct slim *s, const struct image *image, struct ocv_error *err)
 {
-    size_t found = 0;
-    for (size_t t = 0; t < s->n_targets; t++) {
-        char label[OCV_SLIM_LABEL_MAX];
-        ocv_slim_target_label(&s->targets[t], label, sizeof(label));
-        for (size_t i = 0; i < ocv_index_count(image->index); i++) {
-            const struct ocv_entry *entry = ocv_index_entry(image->index, i);
-            if (entry->label && !strcmp(entry->label, label)) {
-                found++;
-                break;
-            }
-        }
-    }
-    if (found == s->n_targets) {
-        if (!s->build.options.quiet && !s->build.options.json)
-            printf("%s has these variants already: there is nothing to do, and %s is not written\n",
-                   image->text, s->to);
-        return cli_print("", 0, err);
-    }
-    ocv_error_set(err, OCV_ERR_INVALID, "%s has variants itself", image->text);
-    ocv_error_hint(err, "name one build of it: REPO@DIGEST, see 'variantctl index show'");
-    return OCV_ERR_INVALID;
+    if (!s->n_made)
+        return ocv_error_set(err, OCV_ERR_DATA, "%s: nothing could be cut, and nothing was written",
+                             image->text);
+    s->keeps_stage = false;
+    if (!s->build.options.quiet && !s->build.options.json)
+        printf("%s has these variants already: there is nothing to do, and %s is not written\n",
+               image->text, s->to);
+    return cli_print("", 0, err);
 }
 
 static int run_slim(struct slim *s, const char *from, struct ocv_error *err)
@@ -474,28 +427,21 @@ static int run_slim(struct slim *s, const char *from, struct ocv_error *err)
     OCV_TRY(cli_load(b->cli, err));
     OCV_TRY(build_begin(b, s->to, false, err));
     OCV_TRY(image_open(b->cli, from, &image, err));
-    if (ocv_index_has_variants(image.index))
-        return answer_variants(s, &image, err);
+    slim_choose_order(s, image.index);
     OCV_TRY(progress_new(write_progress(b->cli, &b->options), stderr, NULL, &s->progress, err));
     if (!b->options.dry_run)
         OCV_TRY(open_stage(s, &image, err));
     OCV_TRY(slim_images(s, &image, err));
-    if (b->options.dry_run)
-        return print_estimate(s, err);
-    if (!b->options.quiet && !b->options.json)
-        OCV_TRY(slim_table_print(s, err));
     bool any = false;
     for (size_t i = 0; i < s->n_variants; i++)
         any = any || s->variants[i].cut;
+    if (b->options.dry_run && s->n_variants)
+        return print_estimate(s, err);
+    if (!b->options.quiet && !b->options.json && s->n_variants)
+        OCV_TRY(slim_table_print(s, err));
     if (!any)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s: nothing could be cut, and nothing was written",
-                             from);
-    b->derive = true;
-    OCV_TRY(add_items(s, &image, err));
-    OCV_TRY(build_read(b, err));
-    OCV_TRY(rank_variants(b, err));
-    OCV_TRY(build_finish(b, err));
-    OCV_TRY(attach_reports(s, err));
+        return answer_nothing(s, &image, err);
+    OCV_TRY(slim_index_write(s, &image, err));
     s->keeps_stage = false;
     return OCV_OK;
 }

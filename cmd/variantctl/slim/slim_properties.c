@@ -31,6 +31,18 @@ static const struct content_property *arch_property(enum ocv_content_fact fact)
     return NULL;
 }
 
+/* Does a property say for which architecture there is machine code? */
+static bool is_arch(struct ocv_property p)
+{
+    for (size_t i = 0; i < sizeof(content_properties) / sizeof(content_properties[0]); i++) {
+        const struct content_property *it = &content_properties[i];
+        if (arch_property(it->fact) == it && !strcmp(p.ns, it->ns) &&
+            !strcmp(p.feature, it->feature))
+            return true;
+    }
+    return false;
+}
+
 static int add_arch(struct ocv_buffer *out, const struct ocv_content_target *target,
                     struct ocv_error *err)
 {
@@ -99,9 +111,15 @@ unsigned slim_best_code(const struct ocv_content_derived *derived, unsigned sm)
 /* The properties of a variant: FROM's, but of its architectures only what is FROM's best for each
  * of the targets. So both rank alike there, and everywhere else FROM is no worse. */
 int slim_describe_variant(const struct ocv_content_derived *derived,
-                          const struct ocv_slim_target *target, struct ocv_buffer *out,
-                          struct ocv_error *err)
+                          const struct ocv_properties *given, const struct ocv_slim_target *target,
+                          struct ocv_buffer *out, struct ocv_error *err)
 {
+    for (size_t i = 0; given && i < ocv_properties_count(given); i++) {
+        struct ocv_property p = ocv_properties_get(given, i);
+        if (!is_arch(p))
+            OCV_TRY(ocv_buffer_printf(out, err, "%s%s :: %s :: %s", out->len ? ", " : "", p.ns,
+                                      p.feature, p.value));
+    }
     for (size_t i = 0; i < derived->n_targets; i++) {
         const struct ocv_content_target *it = &derived->targets[i];
         bool best = false;
@@ -166,13 +184,17 @@ static bool is_lost_gfx(const struct ocv_content_derived *derived, const char *v
 
 /* What `fat` is told to be for: what `derive` proposes, and the architectures of which a GPU would
  * else lose its own code to a slim variant of a lower one. */
-int slim_describe_fat(const struct slim *s, const struct ocv_content_derived *derived,
-                      struct ocv_properties **out, struct ocv_error *err)
+int slim_describe_fat(const struct slim *s, const struct ocv_content *content,
+                      const struct ocv_properties *given, struct ocv_properties **out,
+                      struct ocv_error *err)
 {
+    const struct ocv_content_derived *derived = &content->derived;
+    ocv_auto(ocv_properties) all = NULL;
+    ocv_auto(ocv_properties) base = NULL;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    for (size_t i = 0; i < derived->n_properties; i++)
-        OCV_TRY(add_property(&text, err, derived->properties[i]));
+    OCV_TRY(derive_properties(content, given, &all, &base, err));
+    OCV_TRY(ocv_properties_format(all, &text, err));
     for (size_t i = 0; i < derived->n_targets; i++) {
         const struct ocv_content_target *it = &derived->targets[i];
         unsigned long number = strtoul(it->value, NULL, 10);
@@ -197,11 +219,7 @@ bool slim_fat_is_reached(const struct slim *s, size_t first, const struct ocv_pr
 {
     for (size_t i = 0; i < ocv_properties_count(fat); i++) {
         struct ocv_property p = ocv_properties_get(fat, i);
-        bool taken = true;
-        for (size_t k = 0; k < sizeof(content_properties) / sizeof(content_properties[0]); k++)
-            taken = taken && (arch_property(content_properties[k].fact) != &content_properties[k] ||
-                              strcmp(p.ns, content_properties[k].ns) != 0 ||
-                              strcmp(p.feature, content_properties[k].feature) != 0);
+        bool taken = !is_arch(p);
         for (size_t k = first; k < s->n_variants && !taken; k++)
             taken = s->variants[k].cut && edit_has_property(s->variants[k].properties, p);
         if (!taken)

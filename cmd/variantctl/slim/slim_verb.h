@@ -15,8 +15,7 @@
 #define SLIM_UNFINISHED "layer." /* begin of the names of files in the stage */
 #define SLIM_MEDIA_TYPE "application/vnd.dev.ocivariant.slim.v1+json"
 #define SLIM_REPORT_MAX ((size_t)64 << 20)
-#define SLIM_ORDER BUILD_PRIORITY " :: order :: slim"
-#define FAT_ORDER BUILD_PRIORITY " :: order :: fat"
+#define SLIM_PRIORITY "slim" /* the namespace of the order, where FROM has one of its own */
 
 /** What becomes of a layer for a target. */
 struct slim_layer {
@@ -42,10 +41,19 @@ struct slim_variant {
     int64_t before, after;            /**< bytes that are pulled; with --dry-run estimated */
 };
 
-/** An image of FROM that has variants: its entry with properties. */
+/** An image of FROM. Borrowed from the image, but `given`, which lives as long as it is slimmed. */
+struct slim_source {
+    struct ocv_descriptor descriptor;
+    const struct ocv_entry *entry;      /**< in the index; NULL: FROM is no index */
+    const char *architecture;           /**< "amd64"; empty: FROM is no index */
+    const char *label;                  /**< NULL: it is no variant */
+    const struct ocv_properties *given; /**< of a variant; else NULL */
+};
+
+/** An image of FROM that has slim variants: its entry with properties. */
 struct slim_original {
-    char label[64];
-    char platform[128]; /**< empty: FROM is no index */
+    char label[OCV_SLIM_LABEL_MAX];
+    struct slim_source source;
     struct ocv_properties *properties;
 };
 
@@ -56,6 +64,9 @@ struct slim {
     struct ocv_slim_target targets[SLIM_VARIANTS_MAX];
     bool found[SLIM_VARIANTS_MAX]; /**< an image of FROM has code for it */
     size_t n_targets;
+    size_t n_made;        /**< variants that FROM has already */
+    bool varied;          /**< FROM has variants itself */
+    const char *priority; /**< the namespace that ranks slim variants */
     struct slim_variant *variants;
     size_t n_variants;
     struct slim_original *originals;
@@ -99,19 +110,40 @@ int slim_image_make(struct slim *slim, const struct image *from, const struct ma
 unsigned slim_best_code(const struct ocv_content_derived *derived, unsigned sm);
 /** Has FROM machine code for each of the target's GPUs? */
 bool slim_has_code(const struct ocv_content_derived *derived, const struct ocv_slim_target *target);
-/** The properties that say what a variant is for, as text. */
+/** The properties that say what a variant is for, as text; `given`: those of FROM's variant, of
+ * which the architectures are replaced, or NULL. */
 int slim_describe_variant(const struct ocv_content_derived *derived,
-                          const struct ocv_slim_target *target, struct ocv_buffer *out,
-                          struct ocv_error *err) OCV_WARN_UNUSED;
+                          const struct ocv_properties *given, const struct ocv_slim_target *target,
+                          struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Every GPU that takes the variant by these properties. With code for 80 and 86 in FROM, and 80
  *  asked for: 80 to 85, since from 86 on `fat` comes first. */
 void slim_find_served(const struct ocv_content_derived *derived,
                       const struct ocv_slim_target *target, struct ocv_slim_target *out);
-/** The properties of the original. */
-int slim_describe_fat(const struct slim *slim, const struct ocv_content_derived *derived,
-                      struct ocv_properties **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The properties of the original: those given, derived ones, and each architecture that else a
+ * slim variant of a lower one would serve. */
+int slim_describe_fat(const struct slim *slim, const struct ocv_content *content,
+                      const struct ocv_properties *given, struct ocv_properties **out,
+                      struct ocv_error *err) OCV_WARN_UNUSED;
 /** Has it an architecture that none of the variants from `first` on is for? */
 bool slim_fat_is_reached(const struct slim *slim, size_t first, const struct ocv_properties *fat);
+bool slim_same_properties(const struct ocv_properties *a, const struct ocv_properties *b);
+int slim_copy_properties(const struct ocv_properties *set, struct ocv_properties **out,
+                         struct ocv_error *err) OCV_WARN_UNUSED;
+
+/** "sm80", and "cuda12.sm80" of FROM's variant cuda12; `target` NULL: "fat", "cuda12.fat". Returns
+ *  `out`. */
+const char *slim_label(const struct slim_source *source, const struct ocv_slim_target *target,
+                       char out[OCV_SLIM_LABEL_MAX]);
+/** Has FROM that variant already? */
+bool slim_was_made(const struct ocv_index *index, const struct slim_source *source,
+                   const struct ocv_slim_target *target);
+/** Was it made by slim? */
+bool slim_is_slim(const struct ocv_index *index, const struct ocv_entry *entry);
+/** Look whether FROM has variants, and choose the namespace that ranks slim ones. */
+void slim_choose_order(struct slim *slim, const struct ocv_index *index);
+/** Write the index: all variants are in the stage. */
+int slim_index_write(struct slim *slim, const struct image *from,
+                     struct ocv_error *err) OCV_WARN_UNUSED;
 /** What became of the variant's files, dev.ocivariant.slim/v1; NULL without memory. */
 json_t *slim_variant_json(const struct slim_variant *variant);
 /** Print what was cut and what was left, for each variant. */

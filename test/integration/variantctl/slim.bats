@@ -47,6 +47,13 @@ entry()
         '.manifests[] | select(.annotations["dev.ocivariant.label"] == $l).digest'
 }
 
+# labels IMAGE: its labels
+labels()
+{
+    run -0 --separate-stderr "$VARIANTCTL" index show --format json "$1"
+    run -0 jq -r '[.manifests[].annotations["dev.ocivariant.label"] // empty] | unique | join(" ")' <<<"$output"
+}
+
 # code FILE: architectures of the machine code in it
 code()
 {
@@ -101,9 +108,14 @@ TABLE
     # of what it made itself there is nothing to do
     run -0 "$VARIANTCTL" slim "oci:$L:one" --for sm_80 --to "oci:$L:two"
     [ "$output" = "oci:$L:one has these variants already: there is nothing to do, and oci:$L:two is not written" ]
-    run -2 "$VARIANTCTL" slim "oci:$L:one" --for sm_86 --to "oci:$L:two"
-    [[ $output == *"oci:$L:one has variants itself"* ]]
     run -1 "$VARIANTCTL" index show "oci:$L:two"
+    # another target joins those that are there
+    run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:one" --for sm_80,sm_86 --to "oci:$L:two"
+    labels "oci:$L:two"
+    [ "$output" = "fat sm80 sm86 sm90" ]
+    [ "$(entry "oci:$L:two" sm80)" = "$first" ]
+    [ "$(chosen "oci:$L:two" a10)" = sm86 ]
+    [ "$(chosen "oci:$L:two" h100)" = sm90 ]
     # and no layer is left behind
     [ -z "$(find "$XDG_CACHE_HOME" -name 'stage-*')" ]
 }
@@ -270,4 +282,38 @@ TABLE
     # an architecture that nothing is built for
     run -4 "$VARIANTCTL" slim "oci:$L:app" --for gfx1030 --to "oci:$L:none"
     [[ $output == *"has no machine code for gfx1030"* ]]
+}
+
+@test "slim: an index that has variants keeps them, and each gets slim ones" {
+    cuda=$(make cuda)
+    rocm=$(slim_py rocm "$L" rocm "$OCV_BUILD/test/tools/hip_library")
+    plain=$(slim_py make "$L" plain none /dev/null)
+    run -0 --separate-stderr "$VARIANTCTL" index create "oci:$L:varied" --namespaces "nvidia, amd" --default "oci:$L:plain" \
+        "cuda12=oci:$L:cuda,nvidia :: cuda_version_lower_bound :: 12.4" "rocm=oci:$L:rocm,amd :: gfx_arch :: gfx90a, amd :: gfx_arch :: gfx942"
+    before=$("$VARIANTCTL" index show --format json "oci:$L:varied")
+    for to in "oci:$L:slim" "$R/varied/app:1.0"; do
+        run -0 --separate-stderr "$VARIANTCTL" slim --insecure "$R" "oci:$L:varied" --for sm_80,gfx942 --to "$to"
+        labels "$to"
+        [ "$output" = "cuda12 cuda12.fat cuda12.sm80 rocm rocm.fat rocm.gfx942" ] || [ "$output" = "cuda12 cuda12.fat cuda12.sm80 rocm rocm.gfx942" ]
+        # what was there is as it was
+        after=$("$VARIANTCTL" index show --insecure "$R" --format json "$to")
+        run -0 jq -en --argjson a "$before" --argjson b "$after" '$a.manifests - $b.manifests == []'
+        while read -r profile label; do
+            run -0 --separate-stderr "$VARIANTCTL" resolve --insecure "$R" --profile "$PROFILES/$profile.json" "$to"
+            run -0 jq -r '.selected.label // "default"' <<<"$output"
+            [ "$output" = "$label" ] || { echo "$profile gets $output and not $label"; false; }
+        done <<'TABLE'
+a100 cuda12.sm80
+a10 cuda12.fat
+h100 cuda12.fat
+t4 cuda12.fat
+mi300x rocm.gfx942
+laptop default
+TABLE
+    done
+    run -0 "$VARIANTCTL" slim "oci:$L:slim" --for sm_80,gfx942 --to "oci:$L:again"
+    [[ $output == *"has these variants already: there is nothing to do"* ]]
+    run -0 --separate-stderr "$VARIANTCTL" index show --format json "oci:$L:slim"
+    run -0 jq -er '.manifests[] | select(.annotations["dev.ocivariant.label"] == "cuda12.sm80").annotations["dev.ocivariant.properties"]' <<<"$output"
+    [[ $output == *"nvidia :: cuda_version_lower_bound :: 12.4"* && $output == *"nvidia :: sm_arch :: 80_real"* && $output != *86_real* ]]
 }
