@@ -23,6 +23,10 @@ static const struct ocv_option options[] = {
      .value = "TARGETS",
      .help = "a variant each: sm_80,gfx942; sm_80+sm_86 share one",
      OCV_OPTION_TEXT(struct slim, wanted)},
+    {.name = "profiles",
+     .value = "DIR|FILE",
+     .help = "a variant for each GPU of these machines",
+     OCV_OPTION_TEXT(struct slim, profiles)},
     {.name = "to",
      .value = "REPO:TAG|oci:DIR:TAG",
      .help = "where the index is written",
@@ -43,13 +47,11 @@ static const struct ocv_option options[] = {
     OCV_OPTIONS_END};
 
 static const struct cli_command command = {
-    .usage = "Usage: variantctl slim [OPTIONS] FROM --for TARGETS --to TO\n"
+    .usage = "Usage: variantctl slim [OPTIONS] FROM --for TARGETS|--profiles DIR --to TO\n"
              "\n"
-             "Make variants of an image that have the code of one GPU architecture each, of CUDA\n"
-             "or ROCm, without a rebuild. TO becomes an index: FROM as it is, for everybody; FROM "
-             "again\n"
-             "as `fat`, for GPUs that have code of their own in it; and one variant for each\n"
-             "target. A library that is not understood stays as it is (docs/slim.md).\n",
+             "Make variants of an image that have the code of one GPU architecture each, of\n"
+             "CUDA or ROCm, without a rebuild. TO becomes an index: FROM as it is; FROM again\n"
+             "as `fat`, for GPUs with code of their own; and a variant for each target.\n",
     .options = options,
     .groups = CLI_REGISTRY,
     .end = "\n"
@@ -57,35 +59,6 @@ static const struct cli_command command = {
            "  variantctl slim --dry-run registry.example/gpu:1 --for sm_90 --to oci:cut:gpu\n"
            "  variantctl slim oci:images:gpu --for sm_80+sm_86,sm_90 --to oci:images:slim\n"
            "  variantctl slim registry.example/gpu:1 --for sm_80 --to registry.example/gpu:2\n"};
-
-static int read_targets(struct slim *s, struct ocv_error *err)
-{
-    const char *end = s->wanted + strlen(s->wanted);
-    for (const char *part = s->wanted; part <= end;) {
-        size_t len = strcspn(part, ","), blanks = strspn(part, " ");
-        size_t n = len > blanks ? len - blanks : 0;
-        while (n && part[blanks + n - 1] == ' ')
-            n--;
-        if (s->n_targets == SLIM_VARIANTS_MAX)
-            return ocv_error_set(err, OCV_ERR_INVALID, "slim: more than %u variants",
-                                 SLIM_VARIANTS_MAX);
-        struct ocv_slim_target *target = &s->targets[s->n_targets++];
-        if (ocv_slim_target_parse(part + blanks, n, target, err) < 0)
-            return ocv_error_prefix(err, "slim: --for");
-        target->keep_ptx = s->keep_ptx;
-        char label[OCV_SLIM_LABEL_MAX], other[OCV_SLIM_LABEL_MAX];
-        ocv_slim_target_label(target, label, sizeof(label));
-        if (!ocv_label_valid(label, strlen(label)))
-            return ocv_error_set(err, OCV_ERR_INVALID,
-                                 "slim: --for: too many targets in one variant");
-        for (size_t i = 0; i + 1 < s->n_targets; i++)
-            if (!strcmp(ocv_slim_target_label(&s->targets[i], other, sizeof(other)), label))
-                return ocv_error_set(err, OCV_ERR_INVALID, "slim: --for: '%.*s' stands twice",
-                                     (int)n, part + blanks);
-        part += len + 1;
-    }
-    return OCV_OK;
-}
 
 static bool is_vendors(const char *path)
 {
@@ -199,6 +172,15 @@ int slim_copy_properties(const struct ocv_properties *set, struct ocv_properties
     return ocv_properties_parse(text.data ? text.data : "", text.len, out, err);
 }
 
+static void slim_variant_free(struct slim_variant *v)
+{
+    for (size_t k = 0; v->layers && k < v->n_layers; k++)
+        slim_layer_free(&v->layers[k]);
+    free(v->layers);
+    ocv_properties_free(v->properties);
+    ocv_properties_free(v->described);
+}
+
 static int add_variant(struct slim *s, const struct image *image, const struct manifest_doc *child,
                        const struct ocv_buffer *config, const struct ocv_content *content,
                        const struct slim_list *lists, const struct ocv_slim_target *target,
@@ -222,6 +204,11 @@ static int add_variant(struct slim *s, const struct image *image, const struct m
     for (size_t i = first; i + 1 < s->n_variants; i++)
         if (slim_same_properties(s->variants[i].described, properties)) {
             char other[OCV_SLIM_LABEL_MAX];
+            if (s->profiles) { /* one variant for machines of both */
+                slim_variant_free(variant);
+                s->n_variants--;
+                return OCV_OK;
+            }
             ocv_slim_target_format(&s->variants[i].target, other, sizeof(other));
             ocv_slim_target_format(target, label, sizeof(label));
             return ocv_error_set(err, OCV_ERR_DATA,
@@ -343,7 +330,7 @@ static int slim_images(struct slim *s, const struct image *image, struct ocv_err
     }
     for (size_t t = 0; t < s->n_targets; t++) {
         char text[OCV_SLIM_LABEL_MAX];
-        if (s->found[t])
+        if (s->found[t] || s->profiles)
             continue;
         ocv_error_set(err, OCV_ERR_DATA, "%s has no machine code for %s", image->text,
                       ocv_slim_target_format(&s->targets[t], text, sizeof(text)));
@@ -360,7 +347,8 @@ static int open_stage(struct slim *s, const struct image *image, struct ocv_erro
     char key[OCV_DIGEST_MAX], base[4000];
     ocv_auto_buffer text;
     ocv_buffer_init(&text, 65536);
-    OCV_TRY(ocv_buffer_printf(&text, err, "%s %s %s", image->top.digest, s->wanted, s->to));
+    OCV_TRY(ocv_buffer_printf(&text, err, "%s %s %s", image->top.digest,
+                              s->wanted ? s->wanted : s->profiles, s->to));
     OCV_TRY(ocv_digest_bytes(text.data, text.len, key, err));
     s->keeps_stage = digest_cache_directory("slim", base, sizeof(base));
     if (s->keeps_stage) {
@@ -409,9 +397,13 @@ static int print_estimate(struct slim *s, struct ocv_error *err)
 /* Is there an image for each target, and were they made before? */
 static int answer_nothing(struct slim *s, const struct image *image, struct ocv_error *err)
 {
+    bool found = false;
+    for (size_t t = 0; t < s->n_targets; t++)
+        found = found || s->found[t];
     if (!s->n_made)
-        return ocv_error_set(err, OCV_ERR_DATA, "%s: nothing could be cut, and nothing was written",
-                             image->text);
+        return ocv_error_set(err, OCV_ERR_DATA,
+                             "%s: nothing could be cut, and nothing was written%s", image->text,
+                             found ? "" : ": it has machine code for no GPU of these machines");
     s->keeps_stage = false;
     if (!s->build.options.quiet && !s->build.options.json)
         printf("%s has these variants already: there is nothing to do, and %s is not written\n",
@@ -423,8 +415,8 @@ static int run_slim(struct slim *s, const char *from, struct ocv_error *err)
 {
     struct build *b = &s->build;
     ocv_auto_image image = {0};
-    OCV_TRY(read_targets(s, err));
     OCV_TRY(cli_load(b->cli, err));
+    OCV_TRY(slim_read_targets(s, err));
     OCV_TRY(build_begin(b, s->to, false, err));
     OCV_TRY(image_open(b->cli, from, &image, err));
     slim_choose_order(s, image.index);
@@ -448,13 +440,8 @@ static int run_slim(struct slim *s, const char *from, struct ocv_error *err)
 
 static void slim_free(struct slim *s)
 {
-    for (size_t i = 0; i < s->n_variants; i++) {
-        for (size_t k = 0; s->variants[i].layers && k < s->variants[i].n_layers; k++)
-            slim_layer_free(&s->variants[i].layers[k]);
-        free(s->variants[i].layers);
-        ocv_properties_free(s->variants[i].properties);
-        ocv_properties_free(s->variants[i].described);
-    }
+    for (size_t i = 0; i < s->n_variants; i++)
+        slim_variant_free(&s->variants[i]);
     free(s->variants);
     for (size_t i = 0; i < s->n_originals; i++)
         ocv_properties_free(s->originals[i].properties);
@@ -476,10 +463,14 @@ int cmd_slim(struct cli *cli, int argc, char **argv)
         return code;
     if (cli->n_arguments != 1)
         status = ocv_error_set(&err, OCV_ERR_INVALID, "slim: give one image");
-    else if (!s.wanted || !s.to)
-        status = ocv_error_set(&err, OCV_ERR_INVALID, "slim: give %s",
-                               s.wanted ? "--to, where the index is written"
-                                        : "--for, the targets: --for sm_80,sm_90");
+    else if (!s.to)
+        status =
+            ocv_error_set(&err, OCV_ERR_INVALID, "slim: give --to, where the index is written");
+    else if (!s.wanted == !s.profiles)
+        status = ocv_error_set(
+            &err, OCV_ERR_INVALID,
+            s.wanted ? "slim: give --for or --profiles, not both"
+                     : "slim: give --for, the targets (--for sm_80,sm_90), or --profiles");
     else if (s.compression && strcmp(s.compression, "gzip") != 0 && strcmp(s.compression, "zstd"))
         status = ocv_error_set(&err, OCV_ERR_INVALID, "slim: --compression is gzip or zstd");
     else

@@ -59,7 +59,7 @@ struct slim_original {
 
 struct slim {
     struct build build; /**< first: its options are the verb's */
-    const char *wanted, *to, *compression;
+    const char *wanted, *profiles, *to, *compression;
     bool keep_ptx, vendor_files;
     struct ocv_slim_target targets[SLIM_VARIANTS_MAX];
     bool found[SLIM_VARIANTS_MAX]; /**< an image of FROM has code for it */
@@ -108,6 +108,8 @@ int slim_image_make(struct slim *slim, const struct image *from, const struct ma
 
 /** The best architecture of FROM's machine code that a GPU runs; 0: there is none. */
 unsigned slim_best_code(const struct ocv_content_derived *derived, unsigned sm);
+/** Read the targets: those that are named, or those of a fleet's machines. Needs cli_load. */
+int slim_read_targets(struct slim *slim, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Has FROM machine code for each of the target's GPUs? */
 bool slim_has_code(const struct ocv_content_derived *derived, const struct ocv_slim_target *target);
 /** The properties that say what a variant is for, as text; `given`: those of FROM's variant, of

@@ -227,7 +227,7 @@ TABLE
 
 @test "slim: what cannot be done is said, with the right exit code" {
     make app
-    for try in '--for sm_80|slim: give --to, where the index is written' '--to oci:x:y|slim: give --for, the targets: --for sm_80,sm_90' \
+    for try in '--for sm_80|slim: give --to, where the index is written' '--to oci:x:y|slim: give --for, the targets (--for sm_80,sm_90), or --profiles' \
         "--for ampere --to oci:x:y|slim: --for: 'ampere' is no target" '--for sm_80, --to oci:x:y|'"slim: --for: '' is no target" \
         "--for sm_80,sm_80 --to oci:x:y|slim: --for: 'sm_80' stands twice" '--for sm_80 --compression xz --to oci:x:y|slim: --compression is gzip or zstd'; do
         read -ra arguments <<<"${try%%|*}"
@@ -316,4 +316,33 @@ TABLE
     run -0 --separate-stderr "$VARIANTCTL" index show --format json "oci:$L:slim"
     run -0 jq -er '.manifests[] | select(.annotations["dev.ocivariant.label"] == "cuda12.sm80").annotations["dev.ocivariant.properties"]' <<<"$output"
     [[ $output == *"nvidia :: cuda_version_lower_bound :: 12.4"* && $output == *"nvidia :: sm_arch :: 80_real"* && $output != *86_real* ]]
+}
+
+@test "slim --profiles: a variant for each kind of GPU of a fleet" {
+    make app
+    mkdir "$BATS_TEST_TMPDIR/fleet"
+    for machine in laptop a100 a10 rtx4090 h100 mi300x atom-max; do
+        cp "$PROFILES/$machine.json" "$BATS_TEST_TMPDIR/fleet/"
+    done
+    run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:app" --profiles "$BATS_TEST_TMPDIR/fleet" --to "oci:$L:slim"
+    labels "oci:$L:slim"
+    [ "$output" = "fat sm80 sm86 sm89 sm90" ]
+    while read -r profile label; do
+        [ "$(chosen "oci:$L:slim" "$profile")" = "$label" ] || { echo "$profile gets $(chosen "oci:$L:slim" "$profile")"; false; }
+    done <<'TABLE'
+a100 sm80
+a10 sm86
+rtx4090 sm89
+h100 sm90
+laptop default
+mi300x default
+TABLE
+    rm "$BATS_TEST_TMPDIR/fleet"/[ahr]*.json
+    run -4 "$VARIANTCTL" slim "oci:$L:app" --profiles "$BATS_TEST_TMPDIR/fleet" --to "oci:$L:none"
+    [[ $output == *"it has machine code for no GPU of these machines"* ]]
+    rm "$BATS_TEST_TMPDIR/fleet/mi300x.json"
+    run -4 "$VARIANTCTL" slim "oci:$L:app" --profiles "$BATS_TEST_TMPDIR/fleet" --to "oci:$L:none"
+    [[ $output == *"no machine has a GPU of these makers"* ]]
+    run -2 "$VARIANTCTL" slim "oci:$L:app" --for sm_80 --profiles "$BATS_TEST_TMPDIR/fleet" --to "oci:$L:none"
+    [[ $output == *"--for or --profiles, not both"* ]]
 }
