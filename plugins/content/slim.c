@@ -72,6 +72,15 @@ static int note_file(void *data, const char *path, const struct ocv_slim_result 
                : OCV_OK;
 }
 
+static int note_listed(void *data, const char *path, const char *where, struct ocv_error *err)
+{
+    struct slim *s = data;
+    ocv_auto_json *line = json_pack("{s:s, s:s}", "path", path, "listed", where);
+    return !line || json_dumpf(line, s->lines, JSON_COMPACT) < 0 || fputc('\n', s->lines) < 0
+               ? ocv_error_nomem(err)
+               : OCV_OK;
+}
+
 /* A file without a name in the directory. */
 static int temporary_file(const char *directory, int *fd, struct ocv_error *err)
 {
@@ -124,7 +133,8 @@ int scan_slim(char **arguments, struct ocv_error *err)
                                    .files = {-1, -1, -1},
                                    .read = read_layer,
                                    .write = write_layer,
-                                   .done = note_file};
+                                   .done = note_file,
+                                   .listed = note_listed};
     struct slim slim = {0};
     ocv_auto_free char *list = NULL, *report = NULL;
     size_t len, n = 0;

@@ -138,6 +138,9 @@ def main(directory):
                        ["libcudart.so.12", "libc.so.6"], ["GLIBC_2.34", "GLIBC_2.2.5", "GLIBCXX_3.4.30"],
                        "libtest.so.1", level=3),
         "elsewhere.so": elf(62, [(".rodata", cuda)], ["libc.so.6"]),
+        "beside.so": elf(62, [(".nv_fatbin", container(entry(2, 80))),
+                              (".rodata", container(entry(2, 75)) + device_elf(190, b"", 0x00560556, 7) +
+                               container(entry(2, 75), entry(1, 75, version=(9, 0)), entry(2, 80, compressed=ZSTD)))]),
         "hip.so": elf(62, [(".hip_fatbin", hip)], ["libamdhip64.so.7"]),
         "hip-compressed.so": elf(62, [(".hip_fatbin", ccob(2, 1, hip, zstd_raw(hip)))]),
         "sycl.so": elf(62, [("__CLANG_OFFLOAD_BUNDLE__sycl-spir64_gen", b"x" * 40)]),

@@ -127,7 +127,8 @@ def make(layout, tag, how, path, architecture="amd64"):
                (f"./{SITE}gpu/lib/libgpu.so.1", b"",
                 {"type": tarfile.LNKTYPE, "linkname": f"./{SITE}gpu/lib/libgpu.so"}),
                ("opt/" + "n" * 180 + "/text", b"text", {}),
-               (f"{SITE}nvidia/cublas/lib/libcublas.so.12", library, {"mode": 0o755})],
+               (f"{SITE}nvidia/cublas/lib/libcublas.so.12", library, {"mode": 0o755}),
+               ("var/lib/dpkg/info/gpu.md5sums", f"{'0' * 32}  {SITE}gpu/lib/libgpu.so\n{'0' * 32}  usr/bin/gpu\n".encode(), {})],
               [("app/main.py", b"print('hello')\n", {})]]
     write_image(layout, tag, how, layers, architecture)
 

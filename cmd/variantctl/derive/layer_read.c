@@ -10,8 +10,9 @@
 
 #define CHUNK ((size_t)256 << 10)
 /* Reports before the second version do not say which code is compressed with zstd, those before the
- * third nothing of kpack and of drivers, those before the fourth nothing of static libraries. */
-#define KIND "content-4"
+ * third nothing of kpack and of drivers, those before the fourth nothing of static libraries, those
+ * before the fifth nothing of code beside the sections for it. */
+#define KIND "content-5"
 
 /* State of feeding a layer to the scanner. */
 struct layer_feed {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Statements of an image about itself: in its configuration, and in files of frameworks. */
+#include "cmd/common/progress/progress.h"
 #include "cmd/variantctl/derive/derive_verb.h"
 
 #include "gen/content-rules.h"
@@ -68,6 +69,32 @@ void derive_told(const struct derive_result *result, enum ocv_content_fact fact,
     ocv_content_facts_free(&seen);
 }
 
+/* "17.5 MB of code beside its sections for it: cuda-code 70, cuda-code 80". */
+static void tell_outside(const struct derive_result *result,
+                         void (*visit)(void *data, const char *source, const char *words),
+                         void *data)
+{
+    const struct ocv_content_report *report = &result->content.report;
+    for (size_t i = 0, told = 0; i < report->n_files && told < TOLD_MAX; i++) {
+        const struct ocv_content_facts *facts = &report->files[i].facts;
+        char words[WORDS_MAX], size[FORMAT_NUMBER_MAX], list[WORDS_MAX / 2] = "";
+        int64_t bytes = 0;
+        for (size_t k = 0; k < facts->n; k++) {
+            size_t at = strlen(list);
+            if (facts->list[k].fact != OCV_CONTENT_OUTSIDE)
+                continue;
+            ocv_content_sum(&bytes, facts->list[k].bytes);
+            snprintf(list + at, sizeof(list) - at, "%s%s", at ? ", " : "", facts->list[k].value);
+        }
+        if (!bytes)
+            continue;
+        snprintf(words, sizeof(words), "%s of code beside its sections for it: %s",
+                 format_bytes(bytes, size), list);
+        visit(data, report->files[i].path, words);
+        told++;
+    }
+}
+
 bool derive_all_seen(const struct derive_result *result)
 {
     const struct ocv_content_report *report = &result->content.report;
@@ -132,6 +159,7 @@ void derive_words(const struct derive_result *result,
     derive_told(result, OCV_CONTENT_DRIVER, "of the driver of ",
                 ", which a host brings in the version that it needs", visit, data);
     derive_told(result, OCV_CONTENT_HWCAPS, "libraries for ", " alone", visit, data);
+    tell_outside(result, visit, data);
 }
 
 const char *derive_kind(enum ocv_content_fact fact)

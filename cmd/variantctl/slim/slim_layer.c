@@ -212,12 +212,20 @@ static int parse_lines(const struct ocv_buffer *text, json_t **out, struct ocv_e
         size_t len = end ? (size_t)(end - line) : text->len - at;
         json_t *file =
             ocv_json_load_any(line, len, OCV_JSON_VALUES_MAX, JSON_REJECT_DUPLICATES, NULL);
-        if (!ocv_json_text(file, "path") || !ocv_json_text(file, "outcome")) {
+        const char *path = ocv_json_text(file, "path"), *listed = ocv_json_text(file, "listed");
+        at += len + 1;
+        if (path && listed) { /* more about one that was told of before */
+            for (size_t i = 0; i < json_array_size(*out); i++)
+                if (!strcmp(ocv_json_text(json_array_get(*out, i), "path"), path))
+                    json_object_set_new(json_array_get(*out, i), "listed", json_string(listed));
+            json_decref(file);
+            continue;
+        }
+        if (!path || !ocv_json_text(file, "outcome")) {
             json_decref(file);
             return ocv_error_set(err, OCV_ERR_DATA, "content-scan: an answer that is not its own");
         }
         json_array_append_new(*out, file);
-        at += len + 1;
     }
     return *out ? OCV_OK : ocv_error_nomem(err);
 }
@@ -396,6 +404,23 @@ static int64_t estimate_file(const struct ocv_content_file *file,
     return after;
 }
 
+/* Code beside the sections for it stays; so much of it each file has. */
+static void note_outside(json_t *files, const struct slim_list *list)
+{
+    for (size_t i = 0; i < json_array_size(files); i++) {
+        json_t *file = json_array_get(files, i);
+        const char *path = ocv_json_text(file, "path");
+        int64_t bytes = 0;
+        for (size_t k = 0; k < list->n; k++)
+            for (size_t f = 0; !strcmp(list->files[k]->path, path) && f < list->files[k]->facts.n;
+                 f++)
+                if (list->files[k]->facts.list[f].fact == OCV_CONTENT_OUTSIDE)
+                    ocv_content_sum(&bytes, list->files[k]->facts.list[f].bytes);
+        if (bytes)
+            json_object_set_new(file, "outside", json_integer((json_int_t)bytes));
+    }
+}
+
 int slim_layer_estimate(const struct ocv_descriptor *layer, const struct slim_list *list,
                         const struct ocv_slim_target *target, struct slim_layer *out,
                         struct ocv_error *err)
@@ -417,6 +442,7 @@ int slim_layer_estimate(const struct ocv_descriptor *layer, const struct slim_li
         saved += file->size - after;
         out->rewritten = out->rewritten || !same;
     }
+    note_outside(out->files, list);
     /* as much of what is pulled as of what is unpacked */
     if (out->rewritten && list->bytes > 0)
         out->descriptor.size -=
@@ -440,6 +466,7 @@ int slim_layer_make(struct slim *slim, struct layer_reader *reader,
     int status = cut_layer(slim, reader, layer, list, target, out, err);
     if (status < 0)
         return ocv_error_prefix(err, "layer %s", layer->digest);
+    note_outside(out->files, list);
     remember_result(key, out);
     return OCV_OK;
 }

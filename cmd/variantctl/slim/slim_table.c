@@ -90,6 +90,13 @@ static int print_variant(const struct slim_variant *v, bool dry, struct ocv_buff
             OCV_TRY(ocv_buffer_printf(out, err, "  (%lld of its %lld fat binaries by PTX)",
                                       (long long)number(files[i], "byPtx"),
                                       (long long)number(files[i], "regions")));
+        if (ocv_json_text(files[i], "listed"))
+            OCV_TRY(
+                ocv_buffer_printf(out, err, "  (its sum in %s is wrong now)",
+                                  cli_text(ocv_json_text(files[i], "listed"), path, sizeof(path))));
+        if (number(files[i], "outside"))
+            OCV_TRY(ocv_buffer_printf(out, err, "  (%s of code beside its sections for it stays)",
+                                      format_bytes(number(files[i], "outside"), a)));
         OCV_TRY(ocv_buffer_printf(out, err, "\n"));
     }
     return OCV_OK;

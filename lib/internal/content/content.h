@@ -49,6 +49,8 @@ enum ocv_content_fact {
                                   "../.kpack/blas_@GFXARCH@.kpack" */
     OCV_CONTENT_KPACK_CODE,  /**< a target and a name, of a kpack archive: "gfx942 lib/libx.so" */
     OCV_CONTENT_SYCL_CODE,   /**< the target of SYCL code: "spir64_gen" */
+    OCV_CONTENT_OUTSIDE,     /**< code of a library beside that of its sections for it, which its
+                                  program brings to the driver by itself: "cuda-code 80" */
     OCV_CONTENT_HWCAPS,      /**< a directory of glibc-hwcaps: "x86-64-v3" */
     OCV_CONTENT_NPU_KERNEL,  /**< the chip that a directory of kernels is for: "soc910" */
     OCV_CONTENT_DRIVER,      /**< whose driver the file is a library of, that of a host: "NVIDIA" */

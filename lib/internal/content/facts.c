@@ -28,6 +28,7 @@ static const char *const names[OCV_CONTENT_FACTS] = {
     [OCV_CONTENT_KPACK_PATH] = "kpack-path",
     [OCV_CONTENT_KPACK_CODE] = "kpack-code",
     [OCV_CONTENT_SYCL_CODE] = "sycl-code",
+    [OCV_CONTENT_OUTSIDE] = "outside",
     [OCV_CONTENT_HWCAPS] = "hwcaps",
     [OCV_CONTENT_NPU_KERNEL] = "npu-kernel",
     [OCV_CONTENT_DRIVER] = "driver",

@@ -18,10 +18,13 @@
 #define CHUNK ((size_t)256 << 10)
 #define RECORD_MAX ((size_t)4 << 20)
 #define RECORD ".dist-info/RECORD"
+#define DPKG_SUMS ".md5sums" /* below var/lib/dpkg/info */
+#define IMA "security.ima"   /* the attribute of a signature that kernels check */
 
 /* What became of a file of the list. */
 struct state {
     bool done, cut, gone;
+    char *listed;              /* where its sum or signature is */
     char hash[OCV_DIGEST_MAX]; /* as RECORD has it, "sha256=..." */
     int64_t size;
 };
@@ -332,6 +335,46 @@ static int cut_member(struct run *run, struct ocv_slim_member *m, struct state *
     return finish_member(run, m->path, &result, err);
 }
 
+static int keep_place(struct state *state, const char *where, struct ocv_error *err)
+{
+    if (!state->listed && !(state->listed = strdup(where)))
+        return ocv_error_nomem(err);
+    return OCV_OK;
+}
+
+/* dpkg's sums pass as they are, and files of the list are noted: "SUM  PATH" lines. */
+static int pass_sums(struct run *run, const struct ocv_slim_member *m, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, RECORD_MAX + BLOCK);
+    OCV_TRY(write_headers(run, m, err));
+    for (int64_t left = ocv_slim_blocks(m->size); left > 0;) {
+        size_t n = left < (int64_t)CHUNK ? (size_t)left : CHUNK;
+        OCV_TRY(ocv_slim_read(run->layer, run->chunk, n, NULL, err));
+        OCV_TRY(write_bytes(run, run->chunk, n, err));
+        OCV_TRY(ocv_buffer_append(&text, run->chunk, n, err));
+        left -= (int64_t)n;
+    }
+    for (char *line = text.len ? text.data : NULL, *rest; line && *line; line = rest) {
+        char *newline = strchr(line, '\n'), *blank;
+        rest = newline ? newline + 1 : NULL;
+        if (newline)
+            *newline = '\0';
+        blank = strchr(line, ' ');
+        struct state *state = blank ? state_of(run, blank + strspn(blank, " ")) : NULL;
+        if (state)
+            OCV_TRY(keep_place(state, m->path, err));
+    }
+    return OCV_OK;
+}
+
+static bool is_sums(const char *path)
+{
+    size_t n = strlen(path);
+    return !strncmp(path, "var/lib/dpkg/", strlen("var/lib/dpkg/")) && n > strlen(DPKG_SUMS) &&
+           !strcmp(path + n - strlen(DPKG_SUMS), DPKG_SUMS);
+}
+
 static int pass_member(struct run *run, struct ocv_slim_member *m, struct ocv_error *err)
 {
     unsigned char type = m->header[OCV_SLIM_AT_TYPE];
@@ -341,6 +384,11 @@ static int pass_member(struct run *run, struct ocv_slim_member *m, struct ocv_er
     size_t len = strlen(m->path);
     if (linked && linked->gone)
         return OCV_OK;
+    if (state && m->extensions.len &&
+        memmem(m->extensions.data, m->extensions.len, IMA "=", strlen(IMA "=")))
+        OCV_TRY(keep_place(state, IMA, err));
+    if (file && !m->sparse && m->size <= (int64_t)RECORD_MAX && is_sums(m->path))
+        return pass_sums(run, m, err);
     if (state && !m->sparse && type != 'S')
         return run->layer->leaves_out && run->layer->leaves_out[state - run->states]
                    ? leave_out(run, m, state, err)
@@ -398,6 +446,12 @@ int ocv_slim_layer_run(struct ocv_slim_layer *layer, struct ocv_error *err)
         run->layer = layer;
         run->states = states;
         status = run_members(run, err);
+        for (size_t i = 0; i < layer->n_paths; i++) {
+            if (status >= 0 && layer->listed && states[i].listed &&
+                (states[i].cut || states[i].gone))
+                status = layer->listed(layer->data, layer->paths[i], states[i].listed, err);
+            free(states[i].listed);
+        }
         for (size_t i = 0; i < run->n_held; i++)
             free_held(&run->held[i]);
         free(run->held);

@@ -108,6 +108,9 @@ struct ocv_slim_layer {
     /** A file was cut, or left out, or not. */
     int (*done)(void *data, const char *path, const struct ocv_slim_result *result,
                 struct ocv_error *err);
+    /** After `done`: a file that was cut or left out has its sum or signature there, which is wrong
+     *  now: a list of dpkg, or an attribute. */
+    int (*listed)(void *data, const char *path, const char *where, struct ocv_error *err);
     void *data;
 };
 

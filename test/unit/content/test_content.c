@@ -12,8 +12,11 @@ static const struct {
     {"empty.so", "machine amd64 4584;cuda-empty 52 128;cuda-empty 75 128;"},
     {"zstd.so", "machine amd64 4584;needed libcudart.so.12 0;cuda-code 80 128;cuda-code 90 128;"
                 "cuda-zstd 80 0;"},
-    {"elsewhere.so", "machine amd64 4904;needed libc.so.6 0;"
-                     "not-looked-at device code outside of the sections for it 0;"},
+    /* where no section has code, what lies elsewhere tells; else it is only told of */
+    {"elsewhere.so", "machine amd64 4904;needed libc.so.6 0;cuda-code 80 128;cuda-code 90a 128;"
+                     "cuda-code 100f 192;cuda-ptx 120 128;ptx-version 8.7 0;"},
+    {"beside.so", "machine amd64 9120;cuda-code 80 128;cuda-zstd 80 0;outside cuda-code 75 256;"
+                  "outside cuda-code 80 128;outside cuda-code 86 64;outside cuda-ptx 75 128;"},
     {"hip.so", "machine amd64 5288;needed libamdhip64.so.7 0;hip-code gfx90a 256;"
                "hip-code gfx942:sramecc+:xnack- 512;"},
     {"hip-compressed.so",
@@ -189,8 +192,8 @@ START_TEST(test_sections_past_the_end)
         check_facts(bytes.data, bytes.len, 1 << 20, i & 1,
                     "machine amd64 5048;x86-level 3 0;needed libc.so.6 0;"
                     "needed libcudart.so.12 0;soname libtest.so.1 0;glibc 2.34 0;"
-                    "glibcxx 3.4.30 0;"
-                    "not-looked-at device code outside of the sections for it 0;",
+                    "glibcxx 3.4.30 0;cuda-code 80 256;cuda-code 90a 128;cuda-code 100f 192;"
+                    "cuda-ptx 120 128;ptx-version 8.7 0;",
                     "section elsewhere");
         ocv_buffer_free(&bytes);
     }
@@ -327,8 +330,8 @@ START_TEST(test_cut_off)
     check_facts(bytes.data, 4700, 1 << 20, false,
                 "machine amd64 4700;x86-level 3 0;needed libc.so.6 0;needed libcudart.so.12 0;"
                 "soname libtest.so.1 0;glibc 2.34 0;glibcxx 3.4.30 0;"
-                "not-looked-at device code outside of the sections for it 0;"
-                "not-looked-at the section table: the file ends before it 0;",
+                "cuda-code 80 128;cuda-code 90a 128;cuda-code 100f 192;cuda-ptx 120 128;"
+                "ptx-version 8.7 0;not-looked-at the section table: the file ends before it 0;",
                 "cut off");
     ocv_buffer_free(&bytes);
 }

@@ -8,6 +8,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/internal/content/reader/reader.h"
 
+#include <elf.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -113,6 +114,33 @@ int ocv_fatbin_walk(struct ocv_content_reader *r, bool last, struct ocv_error *e
  * next one. A bit of the other byte says that it has code for this SM alone
  * (llvm/BinaryFormat/ELF.h: EF_CUDA_ACCELERATORS); ptxas of CUDA 13 leaves it 0 and says so in a
  * note. */
+int ocv_cubin_begin(struct ocv_content_reader *r, int64_t offset, bool last, struct ocv_error *err)
+{
+    size_t have;
+    char sm[16];
+    const unsigned char *p = ocv_window_at(r, offset, &have);
+    r->next = offset + 8;
+    if (have < sizeof(Elf64_Ehdr)) {
+        if (!last)
+            r->next = offset;
+        return last ? OCV_STEP_DONE : OCV_STEP_MORE;
+    }
+    if (p[EI_CLASS] != ELFCLASS64 || ocv_le16(p + 18) != EM_CUDA_NUMBER ||
+        !ocv_cubin_sm(p, sm, sizeof(sm)))
+        return OCV_STEP_DONE;
+    /* its tables are behind what they speak of */
+    uint64_t segments = ocv_le64(p + 32), sections = ocv_le64(p + 40);
+    if (segments > INT32_MAX || sections > INT32_MAX)
+        return OCV_STEP_DONE;
+    segments += (uint64_t)ocv_le16(p + 54) * ocv_le16(p + 56);
+    sections += (uint64_t)ocv_le16(p + 58) * ocv_le16(p + 60);
+    int64_t size = (int64_t)(segments > sections ? segments : sections);
+    size = size > (int64_t)sizeof(Elf64_Ehdr) ? size : (int64_t)sizeof(Elf64_Ehdr);
+    OCV_TRY(ocv_content_sight(r, offset, OCV_CONTENT_CUDA_CODE, sm, size, err));
+    OCV_TRY(ocv_content_leap(r, offset, (offset + size + 7) & ~(int64_t)7, err));
+    return OCV_STEP_DONE;
+}
+
 bool ocv_cubin_sm(const unsigned char *header, char *out, size_t size)
 {
     uint32_t flags = ocv_le32(header + 48);

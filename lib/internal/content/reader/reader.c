@@ -143,7 +143,8 @@ static int64_t find_magic(struct ocv_content_reader *r)
     for (size_t i = 0; i + 8 <= have; i += 8) {
         uint32_t word;
         memcpy(&word, p + i, sizeof(word));
-        if (word == OCV_FATBIN_MAGIC || word == bundle || word == OCV_CCOB_MAGIC)
+        if (word == OCV_FATBIN_MAGIC || word == bundle || word == OCV_CCOB_MAGIC ||
+            (word == OCV_ELF_MAGIC && at + (int64_t)i))
             return at + (int64_t)i;
     }
     r->next = at + (int64_t)(have & ~(size_t)7);
@@ -235,6 +236,8 @@ static int scan_bytes(struct ocv_content_reader *r, bool last, struct ocv_error 
                 status = ocv_fatbin_begin(r, at, last, err);
             else if (magic == OCV_CCOB_MAGIC)
                 status = ocv_ccob_begin(r, at, last, err);
+            else if (magic == OCV_ELF_MAGIC)
+                status = ocv_cubin_begin(r, at, last, err);
             else
                 status = ocv_bundle_begin(r, at, last, err);
         }

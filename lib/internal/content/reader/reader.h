@@ -152,12 +152,15 @@ enum ocv_step {
 };
 
 #define OCV_FATBIN_MAGIC 0xBA55ED50u
+#define OCV_ELF_MAGIC 0x464c457fu
 /** A container may begin at `offset`, whose magic number is in the window. `last`: the window has
  *  the file's end. Returns a step, as the others here. */
 int ocv_fatbin_begin(struct ocv_content_reader *r, int64_t offset, bool last,
                      struct ocv_error *err);
 /** The next entry of the container r->container. */
 int ocv_fatbin_walk(struct ocv_content_reader *r, bool last, struct ocv_error *err);
+/** What begins at `offset` with ELF's magic number within a library may be a cubin. */
+int ocv_cubin_begin(struct ocv_content_reader *r, int64_t offset, bool last, struct ocv_error *err);
 /** The SM of a cubin by its ELF header; false for one that is not known. */
 bool ocv_cubin_sm(const unsigned char *header, char *out, size_t size);
 
