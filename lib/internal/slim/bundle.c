@@ -26,7 +26,8 @@
 #define NAME_MAX_LEN 256u
 #define UNIT 4096u /* an entry keeps its place within a page */
 #define CHUNK ((size_t)64 << 10)
-#define ZSTD_LEVEL 3 /* as clang's default */
+#define RATIO_MAX 1024u /* code is no more than so much smaller when it is compressed */
+#define ZSTD_LEVEL 3    /* as clang's default */
 
 static const char MALFORMED[] = "a bundle of device code in it is malformed";
 static const char NO_MEMORY[] = "there is no memory for a bundle of its device code";
@@ -58,7 +59,8 @@ static bool read_ccob(const unsigned char *p, uint64_t len, struct ccob *c)
         return false;
     }
     c->hash = ocv_slim_u64(p + c->header - 8);
-    return c->method <= METHOD_ZSTD && c->total > c->header && c->total <= len;
+    return c->method <= METHOD_ZSTD && c->total > c->header && c->total <= len &&
+           c->inflated / RATIO_MAX <= c->total;
 }
 
 static void write_ccob(unsigned char *p, const struct ccob *c)
@@ -77,6 +79,7 @@ static void write_ccob(unsigned char *p, const struct ccob *c)
 struct source {
     const unsigned char *next;
     uint64_t left; /* of the input */
+    uint64_t more; /* that it may inflate to */
     bool compressed;
     enum method method;
     z_stream zlib;
@@ -99,6 +102,7 @@ static bool source_open(struct source *s, const unsigned char *bytes, uint64_t l
         return true;
     *s = (struct source){.next = bytes + c.header,
                          .left = c.total - c.header,
+                         .more = c.inflated,
                          .method = c.method,
                          .compressed = true};
     if (c.method == METHOD_ZLIB)
@@ -112,6 +116,13 @@ static bool source_open(struct source *s, const unsigned char *bytes, uint64_t l
 static size_t source_some(struct source *s, unsigned char *out, size_t len)
 {
     size_t n = 0;
+    unsigned char none;
+    if (s->compressed && !s->more) { /* only its end is left */
+        out = &none;
+        len = 1;
+    } else if (s->compressed && len > s->more) {
+        len = (size_t)s->more;
+    }
     if (!s->compressed) {
         n = s->left < len ? (size_t)s->left : len;
         memcpy(out, s->next, n);
@@ -146,6 +157,11 @@ static size_t source_some(struct source *s, unsigned char *out, size_t len)
         s->left -= in.pos;
         n = ZSTD_isError(status) ? 0 : to.pos;
     }
+    if (s->compressed && n > s->more) {
+        s->ended = false; /* more than it says */
+        return 0;
+    }
+    s->more -= s->compressed ? n : 0;
     return n;
 }
 

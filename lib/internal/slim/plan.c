@@ -65,9 +65,9 @@ static bool code_leads_to(const struct ocv_slim_elf *elf, uint64_t address)
 {
     for (size_t i = 0; i < elf->header.e_shnum; i++) {
         const Elf64_Shdr *s = &elf->sections[i];
-        const unsigned char *bytes = elf->bytes + s->sh_offset;
         if (!(s->sh_flags & SHF_EXECINSTR) || s->sh_type != SHT_PROGBITS)
             continue;
+        const unsigned char *bytes = elf->bytes + s->sh_offset;
         bool x86 = elf->header.e_machine == EM_X86_64;
         for (uint64_t at = 0; at + 4 <= s->sh_size; at += x86 ? 1 : 4) {
             uint32_t word = ocv_slim_u32(bytes + at);
@@ -91,9 +91,9 @@ static bool code_takes_region(const struct ocv_slim_elf *elf)
 {
     for (size_t i = 0; i < elf->header.e_shnum && elf->header.e_machine == EM_X86_64; i++) {
         const Elf64_Shdr *s = &elf->sections[i];
-        const unsigned char *bytes = elf->bytes + s->sh_offset;
         if (!(s->sh_flags & SHF_EXECINSTR) || s->sh_type != SHT_PROGBITS)
             continue;
+        const unsigned char *bytes = elf->bytes + s->sh_offset;
         for (uint64_t at = 0; at + 6 <= s->sh_size; at++) {
             if (bytes[at] != 0x8d || (bytes[at + 1] & 0xc7) != 0x05)
                 continue;

@@ -22,8 +22,8 @@ static int empty_file(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const words[] = {"sm_80", "sm_90", "sm_80+sm_120", "sm_75"};
-    const char *word = words[size % 4];
+    static const char *const words[] = {"sm_80", "sm_90", "sm_80+sm_120", "gfx942", "sm_75+gfx90a"};
+    const char *word = words[size % 5];
     struct ocv_slim_target target;
     struct ocv_slim_result result, again;
     int in = empty_file(), out = empty_file(), none = empty_file();
