@@ -21,6 +21,8 @@ import tarfile
 import tempfile
 import zlib
 
+import load
+
 TARGETS = (80, 90, 120)
 GFX = ("gfx942", "gfx90a", "gfx1100")
 DEVICE = (".nv_fatbin", "__nv_relfatbin", ".hip_fatbin")
@@ -174,6 +176,9 @@ def judge(scanner, cuobjdump, path, called=None):
         return
     before, said, theirs = list(regions(original)), complaints(path), extracted(cuobjdump, path)
     codes = list(bundles(original))
+    place = tempfile.mkdtemp()
+    loader = load.Loader(place, path)
+    before_it = loader.fault(original)
     for target in (*(f"sm_{n}" for n in TARGETS if before), *(gfx for gfx in GFX if codes)):
         slim, report = cut(scanner, path, target)
         if '"outcome":"left alone"' in report:
@@ -189,6 +194,8 @@ def judge(scanner, cuobjdump, path, called=None):
             if theirs is not None and (left := extracted(cuobjdump, file.name)) is not None and left - theirs:
                 yield f"{target}: cuobjdump finds machine code that the original has not"
             warnings, lint = complaints(file.name)
+        if before_it is None and (fault := loader.fault(slim)):
+            yield f"{target}: the loader: {fault}"
         if warnings > said[0] or lint - said[1]:
             yield f"{target}: {dict(lint - said[1])}, {warnings} warnings"
         was, now = sections(original), sections(slim)
@@ -199,7 +206,8 @@ def judge(scanner, cuobjdump, path, called=None):
                 same = same and (a == b or (len(a) == len(b) and name in (".rela.dyn", ".relr.dyn", ".symtab", ".nvFatBinSegment", ".hipFatBinSegment")))
             if not same:
                 yield f"{target}: section {name} is not as it was"
-        print(f"{target:7} {len(original) / 1e6:9.2f} MB {len(slim) / 1e6:9.2f} MB  {called or path}")
+        print(f"{'mapped' if loader.ready and before_it is None else 'not mapped'} {target:7} {len(original) / 1e6:9.2f} MB {len(slim) / 1e6:9.2f} MB  {called or path}")
+    shutil.rmtree(place)
 
 
 def main(scanner, cuobjdump, *paths):
