@@ -10,7 +10,7 @@
 # "/opt/venv/bin/variantlib plugins get-supported-configs"; without it they are not measured.
 #
 # PARTS="probe mirror": only these, of selection resolve match probe print_ref pull mirror verifier cri_proxy
-# snapshotter derive; the last one wants DERIVE_WHEELS, a directory of wheels (test/bench/derive.sh). With
+# snapshotter derive slim; the last two want DERIVE_WHEELS, a directory of wheels (test/bench/derive.sh). With
 # OCV_BEFORE=DIR also before: our commands beside those of another commit (test/bench/before.sh).
 #
 # CPU is user and system time of the command's process tree, RSS the peak of its largest process.
@@ -37,6 +37,8 @@ cd "$(dirname "$0")/../.."
 . test/bench/fleet.sh
 # shellcheck source=test/bench/derive.sh
 . test/bench/derive.sh
+# shellcheck source=test/bench/slim.sh
+. test/bench/slim.sh
 # shellcheck source=test/bench/before.sh
 . test/bench/before.sh
 # shellcheck source=test/bench/peers.bash
@@ -325,7 +327,7 @@ start_registry
         "TCP $(</proc/sys/net/ipv4/tcp_congestion_control)${quick:+; quick run, smaller sizes}."
     echo "Peers: $(peer_versions)."
     echo
-    for part in ${PARTS:-selection resolve match probe print_ref pull mirror verifier cri_proxy snapshotter derive ${OCV_BEFORE:+before}}; do
+    for part in ${PARTS:-selection resolve match probe print_ref pull mirror verifier cri_proxy snapshotter derive slim ${OCV_BEFORE:+before}}; do
         "$part"
     done
 } | tee "$result"
