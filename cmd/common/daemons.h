@@ -15,6 +15,8 @@
 
 /** Send "READY=1" and the like; does nothing without NOTIFY_SOCKET. */
 void notify_send(const char *state);
+/** Is there a service manager that is told, and keeps descriptors? */
+bool notify_is_managed(void);
 /** Half of the watchdog's interval in milliseconds, 0 without a watchdog. */
 int64_t notify_watchdog_ms(void);
 /** Let the service manager keep a descriptor for the next start of this service, under a name of

@@ -66,6 +66,12 @@ static int64_t read_number(const char *name)
     return errno || *end || value < 0 ? -1 : value;
 }
 
+bool notify_is_managed(void)
+{
+    const char *path = getenv("NOTIFY_SOCKET");
+    return path && *path;
+}
+
 int64_t notify_watchdog_ms(void)
 {
     int64_t us = read_number("WATCHDOG_USEC"), pid = read_number("WATCHDOG_PID");

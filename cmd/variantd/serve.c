@@ -15,6 +15,7 @@
 #define TICK_MS 1000
 #define LOOK_MS 60000  /* interval of checking our own port without a watchdog */
 #define DRAIN_MS 20000 /* longer requests are cut off: systemd would kill the daemon soon */
+#define TURN_MS 50     /* of waiting for requests */
 
 #define CHANGED_MAX 1024u
 
@@ -118,6 +119,47 @@ static void check_itself(struct daemon *d)
         log_line(LOG_LEVEL_ERROR, "no answer from our own port: waiting for the watchdog");
 }
 
+static bool wait_a_turn(struct daemon *d, const sigset_t *signals)
+{
+    const struct timespec step = {.tv_nsec = (long)TURN_MS * 1000 * 1000};
+    int signal = sigtimedwait(signals, NULL, &step);
+    server_tick(d->server);
+    return signal != SIGTERM && signal != SIGINT; /* a second signal */
+}
+
+/* Let requests end. Under a service manager, which keeps the socket for the next start, new clients
+ * are served while older requests last, and wait in the backlog from then on; but not longer than
+ * START_QUEUE_MS before and after the next start begins. Else they are refused, and go to the
+ * registry themselves. */
+static void drain(struct daemon *d, const sigset_t *signals, int signal)
+{
+    int64_t until = ocv_clock_ms() + DRAIN_MS;
+    bool queues = notify_is_managed(), waits = true;
+    size_t busy, n = server_connections(d->server, &busy);
+    log_line(LOG_LEVEL_INFO,
+             "%s: draining %zu %s (%zu with a request) for up to %d s; new clients %s",
+             signal == SIGTERM ? "SIGTERM" : "SIGINT", n, n == 1 ? "connection" : "connections",
+             busy, DRAIN_MS / 1000, queues ? "wait for the next start" : "are refused");
+    notify_send("STOPPING=1");
+    server_stopping(d->server);
+    while (queues && waits && server_has_old_requests(d->server) &&
+           ocv_clock_ms() < until - 2 * (int64_t)START_QUEUE_MS)
+        waits = wait_a_turn(d, signals);
+    int fd = server_drain(d->server);
+    int64_t listens = ocv_clock_ms() + START_QUEUE_MS;
+    if (queues) /* no other program gets the port until the next start */
+        notify_store(fd, MIRROR_SOCKET);
+    else
+        listen_hold(fd);
+    while (waits && !current_idle(server_current(d->server)) && ocv_clock_ms() < until) {
+        if (queues && ocv_clock_ms() >= listens) {
+            listen_hold(fd);
+            queues = false;
+        }
+        waits = wait_a_turn(d, signals);
+    }
+}
+
 int daemon_serve(struct daemon *d, const sigset_t *signals)
 {
     d->watchdog_ms = notify_watchdog_ms();
@@ -157,22 +199,8 @@ int daemon_serve(struct daemon *d, const sigset_t *signals)
         check_itself(d);
     }
 
-    int64_t until = ocv_clock_ms() + DRAIN_MS;
-    size_t busy, n = server_connections(d->server, &busy);
-    log_line(LOG_LEVEL_INFO,
-             "%s: draining %zu %s (%zu with a request) for up to %d s; new clients are refused",
-             signal == SIGTERM ? "SIGTERM" : "SIGINT", n, n == 1 ? "connection" : "connections",
-             busy, DRAIN_MS / 1000);
-    notify_send("STOPPING=1");
-    notify_store(server_drain(d->server),
-                 MIRROR_SOCKET); /* keeps the port from other programs until the next start */
-    while (!current_idle(server_current(d->server)) && ocv_clock_ms() < until) {
-        const struct timespec step = {.tv_nsec = 50 * 1000 * 1000};
-        signal = sigtimedwait(signals, NULL, &step);
-        if (signal == SIGTERM || signal == SIGINT)
-            break; /* a second signal */
-        server_tick(d->server);
-    }
+    drain(d, signals, signal);
+    size_t busy;
     (void)server_connections(d->server, &busy);
     if (current_idle(server_current(d->server)))
         log_line(LOG_LEVEL_INFO, "draining is done: every request has ended");

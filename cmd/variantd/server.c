@@ -28,6 +28,8 @@ struct server {
     struct httpd *mirror, *api, *tcp_metrics;
     struct connections mirror_peers, api_peers, metrics_peers;
     int held;                          /* the mirror's socket, also kept after closing */
+    atomic_uint running[2];            /* requests that began before the stop, and after it */
+    atomic_uint stopping;              /* 1 from then on */
     char socket_path[SOCKET_PATH_MAX]; /* of the API; empty for a passed one without a path */
     bool own_socket;                   /* remove it at the end */
     atomic_bool draining;
@@ -36,6 +38,7 @@ struct server {
 /* State of a mirror request from its first call to its last. */
 struct http_request {
     struct instance *instance;
+    unsigned began; /* which of `running` it is */
     void *inner;
 };
 
@@ -112,6 +115,8 @@ static enum MHD_Result handle_request(void *cls, struct MHD_Connection *connecti
         if (!request)
             return MHD_NO;
         request->instance = instance;
+        request->began = atomic_load(&server->stopping);
+        atomic_fetch_add(&server->running[request->began], 1);
     }
     return mirror_handle(request->instance->mirror, connection, url, method, version, upload,
                          upload_size, &request->inner);
@@ -127,6 +132,7 @@ static void request_completed(void *cls, struct MHD_Connection *connection, void
         return;
     mirror_completed(request->instance->mirror, connection, &request->inner, why);
     current_return(&server->current, request->instance);
+    atomic_fetch_sub(&server->running[request->began], 1);
     free(request);
     *context = NULL;
 }
@@ -206,11 +212,20 @@ const char *server_socket(const struct server *server)
     return server->socket_path;
 }
 
+void server_stopping(struct server *server)
+{
+    atomic_store(&server->stopping, 1);
+}
+
+bool server_has_old_requests(const struct server *server)
+{
+    return atomic_load(&server->running[0]) > 0;
+}
+
 int server_drain(struct server *server)
 {
     atomic_store(&server->draining, true);
     httpd_quiesce(server->mirror);
-    listen_hold(server->held); /* new clients are refused and go to the registry themselves */
     server_tick(server);
     return server->held;
 }
@@ -255,7 +270,7 @@ static void set_port(struct sockaddr_storage *address, unsigned port)
 enum selfcheck selfcheck_mirror(struct server *server, const char *listen_address, unsigned port)
 {
     static const char request[] =
-        "GET /v2/ HTTP/1.1\r\nHost: localhost\r\nUser-Agent: variantd-selfcheck\r\n"
+        "GET /v2/ HTTP/1.1\r\nHost: localhost\r\nUser-Agent: " SELFCHECK_AGENT "\r\n"
         "Connection: close\r\n\r\n";
     struct sockaddr_storage address, client;
     socklen_t len;

@@ -12,6 +12,9 @@
 
 /** Name of the stored mirror socket at the service manager. */
 #define MIRROR_SOCKET "mirror"
+/** How long clients wait in the backlog of the stored socket: at most so long before the old daemon
+ *  has ended, and so long until the new one serves. */
+#define START_QUEUE_MS 1500
 
 struct daemon {
     struct cli cli;
@@ -87,8 +90,12 @@ struct current *server_current(struct server *server);
 void server_tick(struct server *server);
 /** Path of the API's socket; empty for a passed one without a path. */
 const char *server_socket(const struct server *server);
-/** Accept no new connections, and close those without a request. The mirror's address stays taken:
- *  returns the socket that holds it, which the server owns. */
+/** Requests that begin from now on are new ones. */
+void server_stopping(struct server *server);
+/** Does a request last that began before that? */
+bool server_has_old_requests(const struct server *server);
+/** Accept no more clients, who wait in the backlog of the socket that is returned, and close idle
+ *  connections. The server owns the socket. */
 int server_drain(struct server *server);
 /** Number of the mirror's connections; `busy`: of those with a running request. */
 size_t server_connections(struct server *server, size_t *busy);

@@ -22,6 +22,7 @@
 
 #define HTTPD_THREADS_MAX 16u
 
+#define SELFCHECK_AGENT "variantd-selfcheck" /**< the User-Agent of the daemon's own requests */
 #define HTTPD_HEAD_MAX (32u * 1024) /**< request line and headers together; 431 beyond it */
 #define HTTPD_STALL_S 120u          /**< while the client does not read an answer */
 
@@ -150,6 +151,8 @@ int listen_mirror(const struct settings *settings, int kept, struct listening *o
 /** Stop accepting connections, but keep the address until the socket's last descriptor is
  *  closed. */
 void listen_hold(int fd);
+/** Let one that was held listen again. False: another program has the address. */
+bool listen_resume(int fd);
 /** A listening unix socket with mode 0666 (every user may read a profile). A stale socket is
  *  replaced; OCV_ERR_IO if another daemon accepts connections on it. */
 int listen_unix(const char *path, int *fd, struct ocv_error *err) OCV_WARN_UNUSED;

@@ -115,6 +115,11 @@ int listen_tcp(const char *address, int kept, struct listening *out, struct ocv_
     return OCV_OK;
 }
 
+bool listen_resume(int fd)
+{
+    return listen_again(fd) == 0;
+}
+
 void listen_hold(int fd)
 {
     int none = 0;

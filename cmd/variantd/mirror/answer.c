@@ -75,6 +75,9 @@ bool accepts(struct MHD_Connection *connection, const char *media_type)
 void log_answer(struct mirror *mirror, struct MHD_Connection *connection, const char *method,
                 const char *url, const struct log_request *what)
 {
+    const char *agent = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "User-Agent");
+    if (what->outcome == OUTCOME_BASE && agent && !strcmp(agent, SELFCHECK_AGENT))
+        return; /* the daemon itself */
     metrics_request(mirror->metrics, what->outcome, what->us, what->bytes);
     if (what->outcome == OUTCOME_VARIANT)
         metrics_raise(mirror->metrics, METRICS_CHOSEN, *what->label ? what->label : "default", NULL,
@@ -94,7 +97,7 @@ void log_answer(struct mirror *mirror, struct MHD_Connection *connection, const 
     line.peer = peer;
     line.method = method;
     line.url = url;
-    line.user_agent = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "User-Agent");
+    line.user_agent = agent;
     line.label = what->label && *what->label ? what->label : NULL;
     log_request(&line);
 }
@@ -138,6 +141,12 @@ static struct MHD_Response *error_response(const struct mirror_request *r, const
 enum MHD_Result answer_error(struct mirror_request *r, unsigned status, enum outcome outcome,
                              const char *code, const char *message)
 {
+    /* where a resolver cannot answer for the registry, the engine asks it itself, and shows what it
+     * says */
+    if (r->route.view == VIEW_RESOLVER && status >= 500) {
+        status = 404;
+        code = "MANIFEST_UNKNOWN";
+    }
     struct MHD_Response *response = error_response(r, code, message);
     if (!response)
         return MHD_NO;
@@ -151,6 +160,13 @@ enum MHD_Result answer_error(struct mirror_request *r, unsigned status, enum out
 enum MHD_Result answer_busy(struct mirror_request *r)
 {
     return answer_error(r, 502, OUTCOME_BUSY, "UNKNOWN", "server busy, retry later");
+}
+
+enum MHD_Result answer_late(struct mirror_request *r)
+{
+    char message[300];
+    snprintf(message, sizeof(message), "registry %s: no answer in time", r->route.upstream->name);
+    return answer_error(r, 504, OUTCOME_TIMEOUT, "UNKNOWN", message);
 }
 
 enum MHD_Result answer_base(struct mirror_request *r)

@@ -145,7 +145,7 @@ static enum MHD_Result answer_or_wait(struct mirror_request *r)
     if (r->pass)
         return passthrough_answer(r);
     if (late)
-        return answer_error(r, 504, OUTCOME_TIMEOUT, "UNKNOWN", "no answer from upstream in time");
+        return answer_late(r);
     if (!r->result)
         return answer_busy(r); /* out of memory */
 

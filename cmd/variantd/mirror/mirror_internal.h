@@ -285,6 +285,8 @@ enum MHD_Result answer(struct mirror_request *request, struct MHD_Response *resp
                        unsigned status, enum outcome outcome, int64_t bytes);
 enum MHD_Result answer_error(struct mirror_request *request, unsigned status, enum outcome outcome,
                              const char *code, const char *message);
+/** 504: the registry has not answered. */
+enum MHD_Result answer_late(struct mirror_request *r);
 enum MHD_Result answer_busy(struct mirror_request *request);
 enum MHD_Result answer_base(struct mirror_request *request);
 /** A tag's chosen child; for a GET `document` has its bytes. */

@@ -76,13 +76,13 @@ struct lookup_result *lookup_result_of_error(struct mirror *mirror, const struct
         return lookup_result_new(OUTCOME_MISSING, 404, "MANIFEST_UNKNOWN", "not found upstream");
     if (denied) /* no challenge: clients must not send us passwords */
         return lookup_result_new(OUTCOME_DENIED, 404, "MANIFEST_UNKNOWN", "not found upstream");
-    if (err->http_status == 504 || err->status == OCV_ERR_INTERRUPTED)
-        return lookup_result_new(OUTCOME_TIMEOUT, 504, "UNKNOWN",
-                                 "no answer from upstream in time");
-    bool unreached = err->status == OCV_ERR_NETWORK && !err->http_status;
-    return lookup_result_new(OUTCOME_UPSTREAM_ERROR, 502, "UNKNOWN",
-                             unreached ? "upstream cannot be reached"
-                                       : "invalid answer from upstream");
+    /* an engine shows this as its own: it has to tell whose error it is */
+    char message[300];
+    bool late = err->http_status == 504 || err->status == OCV_ERR_INTERRUPTED;
+    snprintf(message, sizeof(message), "registry %s: %s", upstream->name,
+             late ? "no answer in time" : err->message);
+    return lookup_result_new(late ? OUTCOME_TIMEOUT : OUTCOME_UPSTREAM_ERROR, late ? 504 : 502,
+                             "UNKNOWN", message);
 }
 
 /* `choose: shadow`: logs and counts what would have been served. */

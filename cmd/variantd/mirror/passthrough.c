@@ -214,7 +214,7 @@ enum MHD_Result passthrough_answer(struct mirror_request *r)
     bool arrived = p->arrived && !r->mirror->stopping;
     pthread_mutex_unlock(&r->mirror->lock);
     if (!arrived)
-        return answer_error(r, 504, OUTCOME_TIMEOUT, "UNKNOWN", "no answer from upstream in time");
+        return answer_late(r);
     if (p->no) {
         /* the distribution specification's code for what is missing */
         bool missing = p->no->outcome == OUTCOME_MISSING || p->no->outcome == OUTCOME_DENIED;

@@ -55,7 +55,7 @@ raw()
     printf "$@" | timeout 20 "$OCV_BUILD/test/tools/crowd" raw "${VARIANTD##*:}"
 }
 
-@test "a resolver's answer is one of 200, 404, 502, 504, whatever happens" {
+@test "a resolver's answer is 200 or 404, whatever happens, and the engine asks the registry itself" {
     local mode
     for mode in good reset truncated shortlength wrongdigest odd203 odd206 endless gzip badgzip bigindex bigchunked \
         nodigest generic m400 m401 m403 m404 m429 m429long m500 silent loop redirect redirfar \
@@ -91,12 +91,12 @@ raw()
 @test "a registry that is not there is told from one that answers rubbish" {
     local path
     tag proxy badgzip GET
-    [ "$(jq -r '.errors[0].message' "$body")" = "invalid answer from upstream" ]
+    [[ $(jq -r '.errors[0].message' "$body") == "registry $BAD: "*gzip* ]]
     start_variantd absent --registry "absent.example=http://127.0.0.1:1" --profile "$PROFILES/h100.json"
     for path in manifests/1 "manifests/$CHILD" "blobs/$BLOB"; do
         ask GET "/proxy/v2/x/$path?ns=absent.example"
         [ "$code" = 502 ]
-        [ "$(jq -r '.errors[0].message' "$body")" = "upstream cannot be reached" ]
+        [[ $(jq -r '.errors[0].message' "$body") == "registry absent.example: "*"127.0.0.1"* ]]
     done
     stop_daemon absent
 }
