@@ -179,6 +179,35 @@ run_page()
     echo "$output"
 }
 
+@test "docs/events.md" {
+    in_world variantctl setup containerd >/dev/null # on a node that is in use
+    run -0 run_page docs/events.md
+    echo "$output"
+    in_world variantctl setup --uninstall >/dev/null
+}
+
+@test "docs/beside.md: a peer's file, with variantd before it" {
+    local file=/etc/containerd/certs.d/registry.example/hosts.toml
+    block docs/beside.md toml >"$STATE/hosts.toml"
+    in_world mkdir -p "${file%/*}"
+    in_world cp "$STATE/hosts.toml" "$file"
+    in_world variantctl setup containerd >/dev/null
+    diff <(block docs/beside.md toml 1) <(in_world cat "$file")
+    run -0 run_page docs/beside.md
+    echo "$output"
+    in_world variantctl setup --uninstall >/dev/null
+    in_world cat "$file" | diff "$STATE/hosts.toml" -
+    in_world rm -r "${file%/*}"
+}
+
+@test "docs/airgap.md" {
+    run -0 run_page docs/airgap.md
+    echo "$output"
+    in_world variantctl setup containerd --registry registry.example --fail-closed >/dev/null
+    diff <(block docs/airgap.md toml) <(in_world cat /etc/containerd/certs.d/registry.example/hosts.toml)
+    in_world variantctl setup --uninstall >/dev/null
+}
+
 @test "plugins/tags.d/README.md" {
     run -0 run_page plugins/tags.d/README.md
     echo "$output"

@@ -103,6 +103,27 @@ setup_file()
     stop_daemon named
 }
 
+@test "full names that skopeo writes belong to the registries of --registry, and a new image is there at once" {
+    local copy=(skopeo --insecure-policy copy --quiet --all --preserve-digests)
+    "${copy[@]}" "oci:$STATE/layout:app" "oci:$STATE/site:registry.example/team/app:1.0"
+    start_variantd site --layout "$STATE/site" --registry registry.example --registry registry.k8s.io \
+        --profile "$PROFILES/h100.json"
+    ask HEAD "/proxy/v2/team/app/manifests/1.0?ns=registry.example"
+    [ "$code" = 200 ]
+    [ "$(header docker-content-digest)" = "$CUDA" ]
+    ask GET "/proxy/v2/team/app/manifests/$CUDA?ns=registry.example"
+    [ "$code" = 200 ]
+    ask HEAD "/proxy/v2/pause/manifests/3.10?ns=registry.k8s.io"
+    [ "$code" = 404 ]
+    "${copy[@]}" "oci:$STATE/layout:cpu" "oci:$STATE/site:registry.k8s.io/pause:3.10"
+    ask HEAD "/proxy/v2/pause/manifests/3.10?ns=registry.k8s.io"
+    [ "$code" = 200 ]
+    # a resolver leaves it to a registry
+    ask HEAD "/v2/pause/manifests/3.10?ns=registry.k8s.io"
+    [ "$code" = 404 ]
+    stop_daemon site
+}
+
 @test "a damaged blob never ends: the connection is cut before the last bytes" {
     local blob path
     cp -r "$STATE/layout" "$STATE/damaged"
