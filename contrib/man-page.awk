@@ -170,15 +170,15 @@ FNR == 1 {
     print ".TH " toupper(plain(name)) " " section " " date " \"ocivariant " version "\""
     print ".SH NAME\n" plain(name) " \\- " plain(summary)
 }
-/^<!--/ { comment = 1 }
+!fenced && /^ *<!--/ { comment = 1 }
 comment { if (/-->/) comment = 0; next }
-/^```/ {
+match($0, /^ *```/) { # in a list it is indented
     if (fenced)
         end_example()
-    fenced = !fenced
+    fenced = fenced ? 0 : RLENGTH - 2
     next
 }
-fenced { example($0); next }
+fenced { example(substr($0, fenced)); next }
 /^# / { if (!titled) head(".SH", "Description"); titled = 1; next }
 /^## / { head(".SH", substr($0, 4)); next }
 /^###+ / { sub(/^#+ /, ""); head(".SS", $0); next }
