@@ -72,6 +72,18 @@ through()
     [[ $output == *$(digest_of rocm7.1)* ]]
 }
 
+@test "a peer after the mirror, without resolve: it is asked for digests alone, and gives the image" {
+    start_rules peer "$STATE/layout" <<<'[{"layout": true}]'
+    through h100
+    printf '[host."http://%s"]\n  capabilities = ["pull"]\n' "$RULES" >>"$STATE/certs.d/$SERVER/hosts.toml"
+    run -0 pull "$IMAGE"
+    [ "$(stored "$IMAGE")" = "$(digest_of cuda12.8)" ]
+    run -0 pull "$SERVER/demo/plain:1" # which the mirror leaves to the registry
+    run ! grep -E '/manifests/1[? ]' "$RULES_LOG"
+    grep -F "/demo/app/manifests/$(digest_of cuda12.8)" "$RULES_LOG"
+    stop_daemon peer
+}
+
 @test "fail-closed: everything through the daemon, nothing without it" {
     local direct
     direct=$(grep -c 'containerd/' "$STATE/log/registry" || true)
