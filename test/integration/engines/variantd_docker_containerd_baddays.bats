@@ -34,7 +34,7 @@ teardown()
     stopped
 }
 
-@test "the daemon's upstream hangs: 504, counted, and the default" {
+@test "the daemon's upstream hangs: the engine asks the registry itself, which is counted" {
     upstream_hangs
 }
 
