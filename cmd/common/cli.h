@@ -39,8 +39,10 @@ struct cli {
     char verb[40];       /**< "index create", for messages; or empty */
     bool verbose;
     bool unchecked;
-    bool devices_auto;     /**< --devices auto: the devices given to the job */
-    bool completing;       /**< a shell asks for completion: cli_read answers */
+    bool devices_auto; /**< --devices auto: the devices given to the job */
+    bool completing;   /**< a shell asks for completion: cli_read answers */
+    /** What is said of an unknown key of the configuration, which is left out; NULL: an error. */
+    void (*unknown_key)(const char *message);
     bool no_environment;   /**< a daemon: neither OCV_* variables nor the user's own file */
     enum color_mode color; /**< --color, of messages */
     void (*log)(void *data, const char *line);  /**< receives the lines of cli_log; NULL: stderr */

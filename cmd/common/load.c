@@ -123,6 +123,7 @@ int cli_load(struct cli *cli, struct ocv_error *err)
                 return ocv_error_set(err, OCV_ERR_INVALID, "--tls-verify %s: write --tls-verify=%s",
                                      words[i], words[i]);
     OCV_TRY(ocv_config_new(&cli->config, err));
+    ocv_config_tolerate(cli->config, cli->unknown_key);
     OCV_TRY(merge_sources(cli, err));
     if (cli->platform_text && ocv_platform_parse(cli->platform_text, &cli->platform, err) < 0)
         return ocv_error_prefix(err, "--platform");

@@ -19,6 +19,13 @@
 
 #define CHANGED_MAX 1024u
 
+/* In a roll-out, daemons of two versions read one file: a key of the newer one is no reason to keep
+ * what the older one has. A start has it as an error. */
+static void warn_unknown(const char *message)
+{
+    log_line(LOG_LEVEL_WARNING, "%s: left out", message);
+}
+
 static void reload_configuration(struct daemon *d)
 {
     struct ocv_error err = {0};
@@ -27,6 +34,7 @@ static void reload_configuration(struct daemon *d)
     ocv_auto_buffer text;
     ocv_buffer_init(&text, CHANGED_MAX);
     notify_send("RELOADING=1");
+    d->cli.unknown_key = warn_unknown;
     int status = daemon_read_settings(d, &settings, &err);
     const struct settings *old = server_current(d->server)->instance->settings;
     if (status == OCV_OK &&

@@ -44,6 +44,8 @@ int ocv_yaml_find(const struct ocv_yaml *list, const char *text);
 struct ocv_yaml_reader {
     const char *source; /**< the file's name in messages */
     struct ocv_error *err;
+    /** What is said of an unknown key, which is left out; NULL: it is an error. */
+    void (*unknown)(const char *message);
 };
 
 /** What a value may be: several bits where it may be one or the other. */

@@ -5,7 +5,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define SHOWN 80 /* bytes of a key or text in a message */
 #define MESSAGE_MAX 512
@@ -135,6 +137,23 @@ static bool text_fits(const struct ocv_yaml_rule *rule, const char *text)
            (!rule->good || rule->good(text));
 }
 
+/* YAML 1.1 has more words for true and false, and programs that write it turn `on` into `true`: the
+ * word of the rule that means the same, or NULL. */
+static const char *same_flag(const struct ocv_yaml_rule *rule, const char *text)
+{
+    static const char *const flags[2][3] = {{"true", "yes", "on"}, {"false", "no", "off"}};
+    for (size_t f = 0; f < 2; f++) {
+        bool means = false;
+        for (size_t i = 0; i < 3; i++)
+            means = means || !strcasecmp(text, flags[f][i]);
+        for (size_t i = 0; means && rule->words && rule->words[i]; i++)
+            for (size_t k = 0; k < 3; k++)
+                if (!strcmp(rule->words[i], flags[f][k]))
+                    return rule->words[i];
+    }
+    return NULL;
+}
+
 int ocv_yaml_check_text(const struct ocv_yaml_rule *rule, const char *name, const char *text,
                         struct ocv_error *err)
 {
@@ -146,6 +165,18 @@ int ocv_yaml_check_text(const struct ocv_yaml_rule *rule, const char *name, cons
                          SHOWN, name, wanted, meant_word(rule, text, question));
 }
 
+static int unknown_key(const struct ocv_yaml_reader *r, const struct ocv_yaml_table *table,
+                       const struct ocv_yaml *m)
+{
+    struct ocv_nearest nearest = {.wanted = m->key};
+    char question[OCV_NEAREST_QUESTION_MAX];
+    for (size_t i = 0; i < table->n; i++)
+        ocv_nearest_offer(&nearest, table->keys[i].name);
+    return ocv_yaml_fail(r, m, "unknown key '%.*s'%s%s%s", SHOWN, m->key, table->what ? " of " : "",
+                         table->what ? table->what : "",
+                         ocv_nearest_question(ocv_nearest_meant(&nearest), question));
+}
+
 static int check_map(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,
                      const struct ocv_yaml *map)
 {
@@ -154,22 +185,27 @@ static int check_map(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule
         const struct ocv_yaml_table *table = rule->table;
         while (table->other && ocv_yaml_get(map, table->other->keys[0].name))
             table = table->other;
-        for (const struct ocv_yaml *m = map->first; m; m = m->next)
-            if (!key_of(table, m->key)) {
-                if (table->inner && key_of(table->inner, m->key))
-                    return ocv_yaml_error(r, m, "is a key of %s only", table->inner->what);
-                struct ocv_nearest nearest = {.wanted = m->key};
-                for (size_t i = 0; i < table->n; i++)
-                    ocv_nearest_offer(&nearest, table->keys[i].name);
-                char question[OCV_NEAREST_QUESTION_MAX];
-                return ocv_yaml_fail(r, m, "unknown key '%.*s'%s%s%s", SHOWN, m->key,
-                                     table->what ? " of " : "", table->what ? table->what : "",
-                                     ocv_nearest_question(ocv_nearest_meant(&nearest), question));
+        struct ocv_yaml **at = (struct ocv_yaml **)(uintptr_t)&map->first, *m;
+        while ((m = *at)) {
+            if (key_of(table, m->key)) {
+                at = &m->next;
+                continue;
             }
+            if (table->inner && key_of(table->inner, m->key))
+                return ocv_yaml_error(r, m, "is a key of %s only", table->inner->what);
+            (void)unknown_key(r, table, m);
+            if (!r->unknown)
+                return OCV_ERR_CONFIG;
+            r->unknown(r->err->message);
+            *r->err = (struct ocv_error){0};
+            *at = m->next;
+            m->next = NULL;
+            ocv_yaml_free(m);
+        }
         for (size_t i = 0; i < table->n; i++)
             if (table->keys[i].required && !ocv_yaml_get(map, table->keys[i].name))
                 return error_about(r, map, subject_of(rule), "lacks '%s'", table->keys[i].name);
-        for (const struct ocv_yaml *m = map->first; m; m = m->next)
+        for (m = map->first; m; m = m->next)
             OCV_TRY(ocv_yaml_check(r, key_of(table, m->key)->rule, m));
         return OCV_OK;
     }
@@ -190,6 +226,15 @@ int ocv_yaml_check(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *
     unsigned is = scalar ? OCV_TAKES_TEXT : list ? OCV_TAKES_LIST : OCV_TAKES_MAP;
     if (scalar && !*node->text && rule->empty)
         return OCV_OK; /* "key:" with nothing after it */
+    const char *flag = scalar && !text_fits(rule, node->text) ? same_flag(rule, node->text) : NULL;
+    if (flag) { /* readers find the rule's own word */
+        struct ocv_yaml *own = (struct ocv_yaml *)(uintptr_t)node;
+        char *text = strdup(flag);
+        if (!text)
+            return ocv_error_nomem(r->err);
+        free(own->text);
+        own->text = text;
+    }
     if (!(rule->takes & is) || (scalar && !text_fits(rule, node->text)) ||
         (!scalar && node->n < rule->min))
         return refuse_value(r, rule, node);

@@ -29,6 +29,9 @@ struct ocv_config;
 /** An empty configuration. */
 int ocv_config_new(struct ocv_config **out, struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_config_free(struct ocv_config *config);
+/** Leave out keys of files that are not known, and say so: a file may be written for a later
+ *  version than this one. */
+void ocv_config_tolerate(struct ocv_config *config, void (*unknown)(const char *message));
 /** Read YAML over what is there: a key given again replaces the earlier value. `source` is the
  *  file name for messages. Unknown key, wrong type, bad value: OCV_ERR_CONFIG "FILE:LINE: ...". */
 int ocv_config_merge_yaml(struct ocv_config *config, const char *source, const char *text,

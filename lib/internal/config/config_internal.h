@@ -34,6 +34,7 @@ struct ocv_repository_setting {
 #define OCV_CONFIG_ITEMS_MAX 4096u /* members of any list or map of a configuration */
 
 struct ocv_config {
+    void (*unknown)(const char *message); /* what files have that is not known; NULL: an error */
     struct ocv_strings namespace_priority;
     struct ocv_strings disable; /* canonical: "ns", "ns :: feature", "ns :: feature :: value" */
     struct ocv_strings require; /* likewise */

@@ -144,11 +144,16 @@ static int read_key(const struct config_reader *r, const char *key, const struct
     return OCV_OK;
 }
 
+void ocv_config_tolerate(struct ocv_config *config, void (*unknown)(const char *message))
+{
+    config->unknown = unknown;
+}
+
 int ocv_config_merge_yaml(struct ocv_config *config, const char *source, const char *text,
                           size_t len, struct ocv_error *err)
 {
     struct ocv_error own = {0};
-    const struct config_reader r = {config, {source, err ? err : &own}};
+    const struct config_reader r = {config, {source, err ? err : &own, config->unknown}};
     struct ocv_yaml *tree = NULL;
     int status = ocv_yaml_load(&r.file, &ocv_config_rule, text, len, CONFIG_BYTES_MAX, &tree);
     if (status < 0 && strstr(r.file.err->message, "'registries' must be a mapping"))

@@ -148,7 +148,7 @@ int ocv_edit_source_parse(const char *name, const char *text, size_t len,
                           struct ocv_edit_source **out, struct ocv_error *err)
 {
     struct ocv_error own = {0};
-    const struct ocv_yaml_reader r = {name, err ? err : &own};
+    const struct ocv_yaml_reader r = {.source = name, .err = err ? err : &own};
     ocv_auto(ocv_edit_source) source = calloc(1, sizeof(*source));
     if (!source)
         return ocv_error_nomem(err);

@@ -112,7 +112,7 @@ int ocv_lint_config_read(const char *source, const char *data, size_t len,
                          struct ocv_lint_config **out, struct ocv_error *err)
 {
     static const char *const lists[] = {"disable", "enable", "level"};
-    const struct ocv_yaml_reader r = {source, err};
+    const struct ocv_yaml_reader r = {.source = source, .err = err};
     ocv_auto(ocv_lint_config) config = calloc(1, sizeof(*config));
     if (!config)
         return ocv_error_nomem(err);

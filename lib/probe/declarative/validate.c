@@ -281,7 +281,7 @@ const struct ocv_yaml_rule ocv_declaration_rule = {
 int ocv_declaration_read(const char *file, const char *data, size_t len,
                          struct ocv_declaration *out, struct ocv_error *err)
 {
-    const struct ocv_yaml_reader r = {file, err};
+    const struct ocv_yaml_reader r = {.source = file, .err = err};
     struct ocv_declaration d = {0};
     int status = ocv_yaml_load(&r, &ocv_declaration_rule, data, len, OCV_DECLARATION_MAX, &d.tree);
     if (status == OCV_OK && !d.tree)

@@ -115,7 +115,7 @@ static const char **list_of(const struct ocv_yaml *map, const char *key, const c
 int ocv_provider_config_read(const char *source, const char *text, size_t len,
                              struct ocv_provider_config *out, struct ocv_error *err)
 {
-    const struct ocv_yaml_reader r = {source, err};
+    const struct ocv_yaml_reader r = {.source = source, .err = err};
     *out = (struct ocv_provider_config){0};
     OCV_TRY(ocv_yaml_load(&r, &file, text, len, OCV_PROVIDER_CONFIG_MAX, &out->tree));
     if (!out->tree)

@@ -179,6 +179,11 @@ api()
     await reloading grep -q "keeping the old configuration" "$STATE/log/reloading"
     ask HEAD "/v2/plain/manifests/1?ns=${REGISTRY/:/%3A}"
     [ "$code" = 200 ]
+    # a key of a later version is left out, and the rest taken
+    printf 'choose: "true"\nlater_key: 1\nmode: resolver\n' >"$STATE/c.yaml"
+    kill -HUP "$pid"
+    await reloading grep -q "c.yaml:2: unknown key 'later_key': left out" "$STATE/log/reloading"
+    await reloading grep -q 'configuration read again: changed: .*mode' "$STATE/log/reloading"
     # what a reload cannot change is said
     printf 'access_log: off\n' >"$STATE/c.yaml"
     kill -HUP "$pid"

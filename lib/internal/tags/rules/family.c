@@ -48,7 +48,7 @@ int ocv_tag_family_read(const struct ocv_tag_rules *rules, const char *source,
                         const struct ocv_yaml *tree, struct ocv_tag_family *out,
                         struct ocv_error *err)
 {
-    const struct ocv_tag_reader r = {rules, {source, err}, out};
+    const struct ocv_tag_reader r = {rules, {.source = source, .err = err}, out};
     const struct ocv_yaml *list = ocv_yaml_get(tree, "repositories");
     const struct ocv_yaml *map = ocv_yaml_get(tree, "prefer");
     const char *separators = ocv_yaml_text(tree, "separators");

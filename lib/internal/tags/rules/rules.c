@@ -76,7 +76,7 @@ static int add_notations(struct ocv_tag_rules *rules, const char *source, struct
 static int add_tree(struct ocv_tag_rules *rules, const char *source, struct ocv_yaml **tree,
                     const char *repository, struct ocv_error *err)
 {
-    const struct ocv_yaml_reader r = {source, err};
+    const struct ocv_yaml_reader r = {.source = source, .err = err};
     const char *schema = ocv_yaml_text(*tree, "schema");
     if (!*tree || (*tree)->type != OCV_YAML_MAP)
         return ocv_error_set(err, OCV_ERR_CONFIG, "%s:1: the file must be a mapping", source);
