@@ -197,7 +197,8 @@ endef
 $(eval $(call program,vpull,))
 $(eval $(call program,variantctl,))
 # also of contrib/static/static.mk
-VARIANTCTL_A := $(SETUP_A)
+# with a table of the provider of AMD, which the shared library keeps to itself
+VARIANTCTL_A := $(SETUP_A) $(BUILD)/lib/probe/providers/amd/ids.o
 $(BUILD)/variantctl: $(VARIANTCTL_A)
 $(BUILD)/vpull $(BUILD)/variantctl: $(LAZY_A)
 $(eval $(call program,variantd,-locivariant-registry -lmicrohttpd))

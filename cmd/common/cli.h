@@ -8,6 +8,7 @@
 #include "ocivariant-registry.h"
 #include "ocivariant.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 
@@ -189,6 +190,9 @@ bool cli_is_plain(const struct cli *cli);
 /** The file of a --profile: a file of that name, or the installed profile of a common machine
  *  ("h100"). Any other name without '/' is OCV_ERR_INVALID, with the names that are known. */
 int cli_profile_path(const char *text, char out[PATH_MAX], struct ocv_error *err) OCV_WARN_UNUSED;
+/** The names of profiles that are installed, in order (d_name); each of them and the list is freed by
+ *  the caller. Negative: there is no such directory. */
+int cli_profile_names(struct dirent ***names);
 /** Only the latter: the file of the installed profile with this name. False: there is none. */
 bool cli_profile_installed(const char *name, char out[PATH_MAX]) OCV_WARN_UNUSED;
 /** cli_read_file of it. */

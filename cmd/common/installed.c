@@ -41,8 +41,7 @@ int cli_is_profile(const struct dirent *entry)
            !strcmp(entry->d_name + len - strlen(SUFFIX), SUFFIX);
 }
 
-/* The names, in order; each of them and the list is freed by the caller. */
-static int list_names(struct dirent ***names)
+int cli_profile_names(struct dirent ***names)
 {
     char dir[PATH_MAX];
     int n = scandir(profiles_directory(dir), names, cli_is_profile, alphasort);
@@ -71,7 +70,7 @@ int cli_profile_path(const char *text, char out[PATH_MAX], struct ocv_error *err
     ocv_auto_buffer list;
     ocv_buffer_init(&list, OCV_ERROR_MESSAGE_MAX / 2);
     struct dirent **names = NULL;
-    int n = list_names(&names);
+    int n = cli_profile_names(&names);
     for (int i = 0; i < n; i++) {
         (void)!ocv_buffer_printf(&list, NULL, "%s%s", list.len ? ", " : "", names[i]->d_name);
         free(names[i]);
@@ -91,7 +90,7 @@ int cli_read_profile(const char *text, struct ocv_buffer *out, struct ocv_error 
 void complete_profiles(struct ocv_completion *c, const char *head)
 {
     struct dirent **names = NULL;
-    int n = list_names(&names);
+    int n = cli_profile_names(&names);
     for (int i = 0; i < n; i++) {
         char text[NAME_MAX + 256];
         snprintf(text, sizeof(text), "%.255s%s", head, names[i]->d_name);

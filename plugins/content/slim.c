@@ -154,8 +154,10 @@ int scan_slim(char **arguments, struct ocv_error *err)
         !(slim.lines = open_memstream(&slim.report, &slim.report_len)))
         return ocv_error_nomem(err);
     for (const char *at = list; layer.n_paths < n; at += strlen(at) + 1) {
+        if (*at != '+' && *at != '-')
+            return ocv_error_set(err, OCV_ERR_INVALID, "a path without a sign before it");
         leaves_out[layer.n_paths] = *at == '-';
-        paths[layer.n_paths++] = at + (*at == '-' || *at == '+');
+        paths[layer.n_paths++] = at + 1;
     }
     layer.paths = paths;
     layer.leaves_out = leaves_out;

@@ -6,6 +6,7 @@
                                                 an image of three layers in the layout DIR, with a wheel that has LIBRARY,
                                                 an older copy of it below, hard links, attributes and a vendor's file
     slim.py rocm DIR TAG LIBRARY                the same of ROCm: LIBRARY, and files of code for one GPU each
+    slim.py mixed DIR TAG LIBRARY...            an image of these libraries
     slim.py index DIR TAG DIGEST...             an index of images, with their platforms
     slim.py compare DIR FROM TO PATH...         the images of two digests: equal but for the files PATH and without -PATH, and
                                                 wholly described
@@ -109,10 +110,22 @@ def rocm(layout, tag, path):
     record = row("gpu/lib/libgpu.so", library) + "".join(row(*it) for it in kernels.items()) + row("gpu/a.link", kernels["gpu/library/Kernels_gfx90a.hsaco"]) + \
         "gpu-1.0.dist-info/RECORD,,\n"
     linked = {"type": tarfile.LNKTYPE, "linkname": SITE + "gpu/library/Kernels_gfx1100.hsaco"}
-    write_image(layout, tag, "zstd", [[(SITE + "gpu-1.0.dist-info/RECORD", record.encode(), {}), (SITE + "gpu/lib/libgpu.so", library, {}),
+    again = {"type": tarfile.LNKTYPE, "linkname": SITE + "gpu/library/same.hsaco"}
+    old = b"code of an older gfx90a" * 999
+    write_image(layout, tag, "zstd", [[("opt/x_gfx90a.hsaco", old, {}), ("opt/y_gfx90a.hsaco", old, {})],
+                                      [("opt/x_gfx90a.hsaco", old[1:], {}), (SITE + "gpu-1.0.dist-info/RECORD", record.encode(), {}), (SITE + "gpu/lib/libgpu.so", library, {}),
                                        (SITE + "gpu/a.link", kernels["gpu/library/Kernels_gfx90a.hsaco"], {}),
                                        *[(SITE + name, data, {}) for name, data in kernels.items()],
-                                       (SITE + "gpu/library/same.hsaco", b"", linked)]])
+                                       (SITE + "gpu/library/same.hsaco", b"", linked),
+                                       (SITE + "gpu/library/same2.hsaco", b"", again)]])
+
+
+def mixed(layout, tag, *paths):
+    members_ = []
+    for path in paths:
+        with open(path, "rb") as file:
+            members_.append((f"opt/{os.path.basename(path)}.so", file.read(), {}))
+    write_image(layout, tag, "gzip", [members_])
 
 
 def make(layout, tag, how, path, architecture="amd64"):
@@ -211,4 +224,4 @@ def cat(layout, digest, path):
     sys.exit(f"{path}: not there")
 
 
-{"make": make, "rocm": rocm, "index": index, "compare": compare, "cat": cat}[sys.argv[1]](*sys.argv[2:])
+{"make": make, "rocm": rocm, "mixed": mixed, "index": index, "compare": compare, "cat": cat}[sys.argv[1]](*sys.argv[2:])

@@ -142,7 +142,8 @@ def kept_of_bundle(entries, gfx):
         gpu = name.rpartition("-gfx")[2] if "-generic" not in name else re.search(r"-gfx([0-9]+)-", name)[1]
         return "amdgcn" in name and (gpu.split(":")[0] == gfx[3:] if "-generic" not in name else gpu == gfx[3:-2])
 
-    kept = {name for name in entries if runs(name)} or {name for name in entries if "spirv" in name} or \
+    own = any(name.endswith("-" + gfx) for name in entries)
+    kept = {name for name in entries if runs(name)} | {name for name in entries if "spirv" in name and not own} or \
         set(sorted((name for name in entries if not name.startswith("host")), key=lambda n: len(entries[n]))[:1])
     return {name: code for name, code in entries.items() if name in kept or name.startswith("host")}
 

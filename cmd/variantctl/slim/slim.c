@@ -98,8 +98,9 @@ static int list_files(struct slim *s, const struct image *image, const struct ma
     ocv_auto_free const struct ocv_content_file **shown =
         calloc(whole->n_files + 1, sizeof(*shown));
     ocv_auto_free bool *taken = calloc(whole->n_files + 1, sizeof(*taken));
+    ocv_auto_free bool *covers = calloc(whole->n_files + 1, sizeof(*covers));
     int status = OCV_OK;
-    if (!taken || !shown)
+    if (!taken || !shown || !covers)
         return ocv_error_nomem(err);
     for (size_t i = 0; i < whole->n_files && status >= 0; i++)
         shown[i] = &whole->files[i];
@@ -116,6 +117,8 @@ static int list_files(struct slim *s, const struct image *image, const struct ma
             const struct ocv_content_file *key = &report.files[k];
             const struct ocv_content_file **found =
                 bsearch(&key, shown, whole->n_files, sizeof(*shown), compare_paths);
+            if (found && taken[found - shown])
+                covers[found - shown] = true;
             if (!found || taken[found - shown])
                 continue;
             taken[found - shown] = true;
@@ -133,6 +136,16 @@ static int list_files(struct slim *s, const struct image *image, const struct ma
         }
         if (status >= 0 && lists[i].files && lists[i].n)
             qsort(lists[i].files, lists[i].n, sizeof(*lists[i].files), compare_paths);
+    }
+    for (size_t i = 0; i < ocv_manifest_layer_count(child->manifest) && status >= 0; i++) {
+        lists[i].covers = calloc(lists[i].n + 1, sizeof(*lists[i].covers));
+        if (!lists[i].covers)
+            status = ocv_error_nomem(err);
+        for (size_t k = 0; k < lists[i].n && status >= 0; k++) {
+            const struct ocv_content_file **found =
+                bsearch(&lists[i].files[k], shown, whole->n_files, sizeof(*shown), compare_paths);
+            lists[i].covers[k] = found && covers[found - shown];
+        }
     }
     ocv_registry_free(reader.registry);
     return status;
@@ -198,8 +211,11 @@ static int add_variant(struct slim *s, const struct image *image, const struct m
     choose_label(s, slim_label(source, target, label), source->architecture, properties,
                  variant->label, sizeof(variant->label));
     s->n_variants++;
-    if (!ocv_label_valid(variant->label, strlen(variant->label)))
-        return ocv_error_set(err, OCV_ERR_DATA, "'%s' is too long for a label", variant->label);
+    if (!ocv_label_valid(variant->label, strlen(variant->label))) {
+        ocv_error_set(err, OCV_ERR_DATA, "'%s' is too long for a label", variant->label);
+        ocv_error_hint(err, "labels have at most 48 characters: give FROM's variant a shorter one");
+        return OCV_ERR_DATA;
+    }
     slim_find_served(&content->derived, target, &variant->serves);
     for (size_t i = first; i + 1 < s->n_variants; i++)
         if (slim_same_properties(s->variants[i].described, properties)) {
@@ -229,6 +245,41 @@ static int add_variant(struct slim *s, const struct image *image, const struct m
                : OCV_OK;
 }
 
+/* The entry of the original for GPUs of one maker: not where every GPU that takes it takes a slim
+ * variant before it, nor where it is there. */
+static int add_original(struct slim *s, const struct image *image,
+                        const struct ocv_content *content, const struct slim_source *source,
+                        size_t first, bool rocm, struct ocv_error *err)
+{
+    ocv_auto(ocv_properties) fat = NULL;
+    bool cuda_too = false, rocm_too = false;
+    char label[OCV_SLIM_LABEL_MAX];
+    for (size_t i = first; i < s->n_variants; i++) {
+        cuda_too = cuda_too || s->variants[i].target.n;
+        rocm_too = rocm_too || s->variants[i].target.n_gfx;
+    }
+    if (!(rocm ? rocm_too : cuda_too))
+        return OCV_OK;
+    OCV_TRY(slim_describe_fat(s, content, source->given,
+                              rocm ? OCV_CONTENT_HIP_CODE : OCV_CONTENT_CUDA_CODE, &fat, err));
+    slim_label(source, NULL, label);
+    if (cuda_too && rocm_too)
+        strcat(label, rocm ? ".rocm" : ".cuda");
+    if (!slim_fat_is_reached(s, first, fat) || slim_has_entry(image->index, source, label) ||
+        (source->given && slim_same_properties(fat, source->given)))
+        return OCV_OK;
+    struct slim_original *original = ocv_array_grow(&s->originals, s->n_originals);
+    if (!original)
+        return ocv_error_nomem(err);
+    original->properties = ocv_steal(&fat);
+    original->source = *source;
+    original->source.given = NULL;
+    choose_label(s, label, source->architecture, original->properties, original->label,
+                 sizeof(original->label));
+    s->n_originals++;
+    return OCV_OK;
+}
+
 /* An image of FROM: a variant for each target that it has code for. */
 static int slim_image(struct slim *s, const struct image *image, const struct slim_source *source,
                       struct ocv_error *err)
@@ -249,50 +300,39 @@ static int slim_image(struct slim *s, const struct image *image, const struct sl
     if (status >= 0)
         status = list_files(s, image, &child, &content.report, lists, err);
     for (size_t t = 0; t < s->n_targets && status >= 0; t++) {
-        bool has_all = slim_has_code(&content.derived, &s->targets[t]);
-        bool made = has_all && slim_was_made(image->index, source, &s->targets[t]);
+        bool has_all = slim_may_take(source->given, &s->targets[t]) &&
+                       slim_has_code(&content.derived, &s->targets[t]);
+        bool made = has_all && slim_was_made(s, image->index, source, &s->targets[t]);
         s->found[t] = s->found[t] || has_all;
         s->n_made += made;
         if (has_all && !made)
             status = add_variant(s, image, &child, &config, &content, lists, &s->targets[t], source,
                                  before, err);
     }
-    ocv_auto(ocv_properties) fat = NULL;
-    struct slim_original *original = NULL;
-    if (status >= 0 && s->n_variants > before)
-        status = slim_describe_fat(s, &content, source->given, &fat, err);
-    /* not where every GPU that takes it takes a slim variant before it, nor where it is there */
-    if (status >= 0 && fat && slim_fat_is_reached(s, before, fat) &&
-        !(source->given && slim_same_properties(fat, source->given))) {
-        original = ocv_array_grow(&s->originals, s->n_originals);
-        status = original ? OCV_OK : ocv_error_nomem(err);
-    }
-    if (original) {
-        char label[OCV_SLIM_LABEL_MAX];
-        original->properties = ocv_steal(&fat);
-        original->source = *source;
-        original->source.given = NULL;
-        choose_label(s, slim_label(source, NULL, label), source->architecture, original->properties,
-                     original->label, sizeof(original->label));
-        s->n_originals++;
-    }
-    for (size_t i = 0; lists && i < n; i++)
+    for (size_t m = 0; m < 2 && status >= 0; m++)
+        status = add_original(s, image, &content, source, before, m != 0, err);
+    for (size_t i = 0; lists && i < n; i++) {
         free(lists[i].files);
+        free(lists[i].covers);
+    }
     ocv_content_free(&content);
     return status;
 }
 
-/* Does another entry of the index name this image, by a label? It is slimmed once, as that. */
-static bool stands_labelled(const struct ocv_index *index, const struct ocv_entry *entry)
+/* Is the image slimmed as another entry: one with a label, or the one that slim made of an
+ * original?
+ */
+static bool stands_better(const struct slim *s, const struct ocv_index *index,
+                          const struct ocv_entry *entry)
 {
-    for (size_t i = 0; i < ocv_index_count(index); i++) {
+    bool better = false;
+    for (size_t i = 0; i < ocv_index_count(index) && !better; i++) {
         const struct ocv_entry *it = ocv_index_entry(index, i);
-        bool before = it->position < entry->position && it->label && entry->label;
-        if (it != entry && it->label && (!entry->label || before) &&
-            !strcmp(it->digest, entry->digest))
-            return true;
+        if (it != entry && it->label && !strcmp(it->digest, entry->digest))
+            better = !entry->label ||
+                     (slim_is(s, index, it, SLIM_FAT) && !slim_is(s, index, entry, SLIM_FAT));
     }
-    return false;
+    return better;
 }
 
 /* All images of FROM. Each target has to be found in one of them. */
@@ -312,16 +352,20 @@ static int slim_images(struct slim *s, const struct image *image, struct ocv_err
         ocv_auto(ocv_properties) given = NULL;
         ocv_auto_buffer text;
         ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-        if (entry->code != OCV_REJECT_NONE || !entry->has_platform ||
-            stands_labelled(index, entry) || slim_is_slim(index, entry))
+        if (entry->code != OCV_REJECT_NONE || stands_better(s, index, entry) ||
+            slim_is(s, index, entry, "slim"))
             continue;
         OCV_TRY(child_descriptor(entry, &source.descriptor, err));
         if (entry->label && strcmp(entry->label, "null") != 0) {
             source.label = entry->label;
             for (size_t k = 0; k < entry->n_properties; k++) {
                 struct ocv_property p = ocv_index_property(index, entry->properties[k]);
-                OCV_TRY(ocv_buffer_printf(&text, err, "%s%s :: %s :: %s", k ? ", " : "", p.ns,
-                                          p.feature, p.value));
+                if (slim_is_order(s, p)) {
+                    source.fat = source.fat || !strcmp(p.value, SLIM_FAT);
+                    continue;
+                }
+                OCV_TRY(ocv_buffer_printf(&text, err, "%s%s :: %s :: %s", text.len ? ", " : "",
+                                          p.ns, p.feature, p.value));
             }
             OCV_TRY(ocv_properties_parse(text.data ? text.data : "", text.len, &given, err));
             source.given = given;
@@ -419,7 +463,7 @@ static int run_slim(struct slim *s, const char *from, struct ocv_error *err)
     OCV_TRY(slim_read_targets(s, err));
     OCV_TRY(build_begin(b, s->to, false, err));
     OCV_TRY(image_open(b->cli, from, &image, err));
-    slim_choose_order(s, image.index);
+    slim_choose_order(s, &image);
     OCV_TRY(progress_new(write_progress(b->cli, &b->options), stderr, NULL, &s->progress, err));
     if (!b->options.dry_run)
         OCV_TRY(open_stage(s, &image, err));
@@ -475,6 +519,9 @@ int cmd_slim(struct cli *cli, int argc, char **argv)
         status = ocv_error_set(&err, OCV_ERR_INVALID, "slim: --compression is gzip or zstd");
     else
         status = run_slim(&s, cli->arguments[0], &err);
+    /* what a second run cannot mend needs no stage */
+    if (status == OCV_ERR_DATA || status == OCV_ERR_INVALID || status == OCV_ERR_UNSUPPORTED)
+        s.keeps_stage = false;
     code = status < 0 ? cli_fail(cli, &err) : 0;
     slim_free(&s);
     return code;

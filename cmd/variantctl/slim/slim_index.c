@@ -5,25 +5,46 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
+#include <dirent.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *slim_label(const struct slim_source *source, const struct ocv_slim_target *target,
                        char out[OCV_SLIM_LABEL_MAX])
 {
     char name[OCV_SLIM_LABEL_MAX] = SLIM_FAT;
-    bool named = source->label && strcmp(source->label, SLIM_FAT) != 0;
+    int n = source->label ? (int)strlen(source->label) : 0;
+    for (const char *at = source->label; source->fat && (at = strstr(at, SLIM_FAT)); at++)
+        if (at == source->label || at[-1] == '.')
+            n = (int)(at - source->label); /* what comes before ".fat", ".fat.rocm" */
     if (target)
         ocv_slim_target_label(target, name, sizeof(name));
-    snprintf(out, OCV_SLIM_LABEL_MAX, "%.64s%s%.1500s", named ? source->label : "",
-             named ? "." : "", name);
+    bool dot = n && source->label[n - 1] != '.';
+    snprintf(out, OCV_SLIM_LABEL_MAX, "%.*s%s%.1500s", n < 64 ? n : 64,
+             source->label ? source->label : "", dot ? "." : "", name);
     return out;
 }
 
-bool slim_was_made(const struct ocv_index *index, const struct slim_source *source,
-                   const struct ocv_slim_target *target)
+bool slim_is_order(const struct slim *s, struct ocv_property p)
 {
-    char label[OCV_SLIM_LABEL_MAX];
-    slim_label(source, target, label);
+    return !strcmp(p.ns, s->priority) && !strcmp(p.feature, "order") &&
+           (!strcmp(p.value, "slim") || !strcmp(p.value, SLIM_FAT));
+}
+
+bool slim_is(const struct slim *s, const struct ocv_index *index, const struct ocv_entry *entry,
+             const char *rank)
+{
+    for (size_t i = 0; i < entry->n_properties; i++) {
+        struct ocv_property p = ocv_index_property(index, entry->properties[i]);
+        if (slim_is_order(s, p) && !strcmp(p.value, rank))
+            return true;
+    }
+    return false;
+}
+
+bool slim_has_entry(const struct ocv_index *index, const struct slim_source *source,
+                    const char *label)
+{
     for (size_t i = 0; i < ocv_index_count(index); i++) {
         const struct ocv_entry *entry = ocv_index_entry(index, i);
         const char *architecture = entry->platform.architecture;
@@ -35,27 +56,73 @@ bool slim_was_made(const struct ocv_index *index, const struct slim_source *sour
     return false;
 }
 
-bool slim_is_slim(const struct ocv_index *index, const struct ocv_entry *entry)
+bool slim_was_made(const struct slim *s, const struct ocv_index *index,
+                   const struct slim_source *source, const struct ocv_slim_target *target)
 {
-    for (size_t i = 0; i < entry->n_properties; i++) {
-        struct ocv_property p = ocv_index_property(index, entry->properties[i]);
-        if ((!strcmp(p.ns, BUILD_PRIORITY) || !strcmp(p.ns, SLIM_PRIORITY)) &&
-            !strcmp(p.feature, "order") && !strcmp(p.value, "slim"))
-            return true;
+    char label[OCV_SLIM_LABEL_MAX];
+    slim_label(source, target, label);
+    for (size_t i = 0; i < ocv_index_count(index); i++) {
+        const struct ocv_entry *entry = ocv_index_entry(index, i);
+        if (entry->label && !strcmp(entry->label, label) && slim_is(s, index, entry, "slim"))
+            return slim_has_entry(index, source, label);
     }
     return false;
 }
 
-void slim_choose_order(struct slim *s, const struct ocv_index *index)
+void slim_choose_order(struct slim *s, const struct image *image)
 {
+    const struct ocv_index *index = image->index;
     s->varied = ocv_index_has_variants(index);
+    s->edits = s->varied || (image->kind == OCV_DOCUMENT_INDEX &&
+                             !strcmp(image->top.media_type, OCV_MEDIA_TYPE_INDEX));
     s->priority = BUILD_PRIORITY;
     for (uint32_t i = 0; s->varied && i < ocv_index_property_count(index); i++) {
         struct ocv_property p = ocv_index_property(index, i);
-        if (!strcmp(p.ns, BUILD_PRIORITY) && strcmp(p.value, "slim") != 0 &&
-            strcmp(p.value, SLIM_FAT) != 0)
+        if (!strcmp(p.ns, BUILD_PRIORITY) && !slim_is_order(s, p)) {
             s->priority = SLIM_PRIORITY; /* FROM has an order of its own, which comes first */
+            return;
+        }
     }
+}
+
+static int list_namespaces(const struct ocv_properties *set, struct ocv_buffer *list,
+                           struct ocv_error *err)
+{
+    for (size_t i = 0; i < ocv_properties_count(set); i++) {
+        const char *ns = ocv_properties_get(set, i).ns;
+        size_t n = strlen(ns);
+        const char *at = list->len ? strstr(list->data, ns) : NULL;
+        while (at && ((at > list->data && at[-1] != ' ') || (at[n] && at[n] != ',')))
+            at = strstr(at + 1, ns);
+        if (!at)
+            OCV_TRY(ocv_buffer_printf(list, err, "%s%s", list->len ? ", " : "", ns));
+    }
+    return OCV_OK;
+}
+
+/* An image with code of two makers: a machine that has GPUs of both needs an order, CUDA's first.
+ */
+static int order_makers(const struct slim *s, struct ocv_error *err)
+{
+    ocv_auto_buffer list;
+    bool cuda = false, rocm = false;
+    ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < s->n_variants; i++) {
+            const struct slim_variant *v = &s->variants[i];
+            cuda = cuda || v->target.n;
+            rocm = rocm || v->target.n_gfx;
+            /* makers first: what variants are described by */
+            if (v->cut && (pass || v->target.n))
+                OCV_TRY(list_namespaces(v->described, &list, err));
+        }
+    for (size_t i = 0; i < s->n_variants; i++)
+        OCV_TRY(list_namespaces(s->variants[i].properties, &list, err));
+    for (size_t i = 0; i < s->n_originals; i++)
+        OCV_TRY(list_namespaces(s->originals[i].properties, &list, err));
+    return cuda && rocm && ocv_edit_namespaces_derived(s->build.document)
+               ? ocv_edit_set(s->build.document, OCV_ANNOTATION_NAMESPACES, list.data, err)
+               : OCV_OK;
 }
 
 /* FROM as it is, and the variants in the stage. */
@@ -67,7 +134,7 @@ static int add_items(struct slim *s, const struct image *image, struct ocv_error
     if (image->reference && !image->reference->digest)
         snprintf(from, sizeof(from), "%s/%s@%s", image->reference->host,
                  image->reference->repository, image->top.digest);
-    if (!s->varied)
+    if (!s->edits)
         OCV_TRY(build_item(b, "null", from, NULL, NULL, err));
     for (size_t i = 0; i < s->n_variants; i++) {
         const struct slim_variant *v = &s->variants[i];
@@ -126,6 +193,60 @@ static int rank_variants(const struct slim *s, struct ocv_error *err)
     return OCV_OK;
 }
 
+/* What the entry is made of. */
+static const char *base_of(const struct slim *s, const struct ocv_entry *entry)
+{
+    for (size_t i = 0; entry && i < s->n_variants; i++)
+        if (s->variants[i].cut && !strcmp(s->variants[i].descriptor.digest, entry->digest))
+            return s->variants[i].base;
+    return entry ? entry->digest : "";
+}
+
+static int check_choice(const struct slim *s, const struct ocv_index *old,
+                        const struct ocv_index *new, const char *name, struct ocv_error *err)
+{
+    ocv_auto(ocv_profile) profile = NULL;
+    ocv_auto(ocv_decision) before = NULL;
+    ocv_auto(ocv_decision) after = NULL;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_PROFILE_MAX);
+    OCV_TRY(cli_read_profile(name, &text, err));
+    OCV_TRY(ocv_profile_parse(text.data ? text.data : "", text.len, &profile, err));
+    OCV_TRY(ocv_resolve(old, profile, NULL, &before, err));
+    OCV_TRY(ocv_resolve(new, profile, NULL, &after, err));
+    const struct ocv_entry *was = ocv_decision_selected(before), *is = ocv_decision_selected(after);
+    if (!strcmp(base_of(s, is), was ? was->digest : ""))
+        return OCV_OK;
+    ocv_error_set(err, OCV_ERR_DATA,
+                  "a machine like %s gets %s, and would get %s, of another image", name,
+                  !was         ? "nothing"
+                  : was->label ? was->label
+                               : "the default",
+                  is && is->label ? is->label : "the default");
+    ocv_error_hint(err, "say for which architectures FROM's variants are ('variantctl index "
+                        "annotate'), or slim one of them alone");
+    return OCV_ERR_DATA;
+}
+
+/* Where FROM has variants, every kind of machine has to get what is made of what it got before. */
+static int check_choices(const struct slim *s, const struct image *from, struct ocv_error *err)
+{
+    ocv_auto(ocv_index) new = NULL;
+    ocv_auto_buffer bytes;
+    struct dirent **names = NULL;
+    ocv_buffer_init(&bytes, OCV_MANIFEST_MAX);
+    OCV_TRY(ocv_edit_format(s->build.document, &bytes, err));
+    OCV_TRY(ocv_index_parse(bytes.data, bytes.len, NULL, &new, err));
+    int status = OCV_OK, n = cli_profile_names(&names);
+    for (int i = 0; i < n; i++) {
+        if (status >= 0)
+            status = check_choice(s, from->index, new, names[i]->d_name, err);
+        free(names[i]);
+    }
+    free(names);
+    return status;
+}
+
 /* What was removed, beside each variant. */
 static int attach_reports(struct slim *s, struct ocv_error *err)
 {
@@ -147,7 +268,7 @@ int slim_index_write(struct slim *s, const struct image *image, struct ocv_error
 {
     struct build *b = &s->build;
     b->derive = true;
-    if (s->varied) {
+    if (s->edits) {
         /* an edit of FROM, whose images have to be at the target */
         ocv_edit_free(b->document);
         b->document = NULL;
@@ -155,9 +276,12 @@ int slim_index_write(struct slim *s, const struct image *image, struct ocv_error
                               image->top.media_type[0] ? image->top.media_type : NULL,
                               b->options.layout, &b->document, err));
     }
+    OCV_TRY(order_makers(s, err));
     OCV_TRY(add_items(s, image, err));
     OCV_TRY(rank_variants(s, err));
-    if (s->varied && !place_holds(&b->to, image)) {
+    if (s->varied && !b->options.no_lint)
+        OCV_TRY(check_choices(s, image, err));
+    if (s->edits && !place_holds(&b->to, image)) {
         ocv_auto_copier copier = {0};
         OCV_TRY(copier_open(b->cli, &b->to, write_progress(b->cli, &b->options), &copier, err));
         OCV_TRY(copier_tree(&copier, image, &image->top, 0, err));

@@ -50,8 +50,11 @@ static bool has_code_for(const struct ocv_content_file *file, const struct ocv_s
         const struct ocv_content_finding *it = &file->facts.list[i];
         bool compiled = it->fact == OCV_CONTENT_CUDA_PTX || it->fact == OCV_CONTENT_CUDA_IR;
         char gpu[64];
+        if (it->fact == OCV_CONTENT_SYCL_CODE) /* SPIR-V, which is compiled for any */
+            return true;
         for (size_t t = 0; t < target->n; t++)
-            if ((compiled || it->fact == OCV_CONTENT_CUDA_CODE) &&
+            if ((compiled || it->fact == OCV_CONTENT_CUDA_CODE ||
+                 it->fact == OCV_CONTENT_CUDA_EMPTY) &&
                 ocv_slim_runs(it->value, compiled, target->sm[t]))
                 return true;
         /* of a kpack archive: "gfx942 lib/libx.so" */
@@ -65,14 +68,15 @@ static bool has_code_for(const struct ocv_content_file *file, const struct ocv_s
 }
 
 /* A file of code for GPUs alone, which its program looks for by the name of the GPU it has: one
- * for others is left out. */
-static bool leaves_out(const struct ocv_content_file *file, const struct ocv_slim_target *target)
+ * for others is left out, but not if that would show an older one. */
+static bool leaves_out(const struct slim_list *list, size_t i, const struct ocv_slim_target *target)
 {
+    const struct ocv_content_file *file = list->files[i];
     static const char *const ends[] = {".cubin", ".fatbin", ".hsaco", ".co", ".kpack"};
     bool alone = ocv_content_is_named(file->path);
-    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-        alone = alone || ocv_text_ends(file->path, ends[i]);
-    return alone && !has_code_for(file, target);
+    for (size_t k = 0; k < sizeof(ends) / sizeof(ends[0]); k++)
+        alone = alone || ocv_text_ends(file->path, ends[k]);
+    return alone && !list->covers[i] && !has_code_for(file, target);
 }
 
 /* What the result depends on, as a digest: the name under which it is remembered. */
@@ -198,7 +202,7 @@ static bool send_list(struct scanner *scanner, const struct slim_list *list,
     int n = snprintf(head, sizeof(head), "%zu\n", bytes);
     bool sent = scanner_write(scanner, head, (size_t)n);
     for (size_t i = 0; i < list->n && sent; i++)
-        sent = scanner_write(scanner, leaves_out(list->files[i], target) ? "-" : "+", 1) &&
+        sent = scanner_write(scanner, leaves_out(list, i, target) ? "-" : "+", 1) &&
                scanner_write(scanner, list->files[i]->path, strlen(list->files[i]->path) + 1);
     return sent;
 }
@@ -404,18 +408,22 @@ static int64_t estimate_file(const struct ocv_content_file *file,
     return after;
 }
 
+static int compare_path(const void *key, const void *file)
+{
+    return strcmp(key, (*(const struct ocv_content_file *const *)file)->path);
+}
+
 /* Code beside the sections for it stays; so much of it each file has. */
 static void note_outside(json_t *files, const struct slim_list *list)
 {
     for (size_t i = 0; i < json_array_size(files); i++) {
         json_t *file = json_array_get(files, i);
-        const char *path = ocv_json_text(file, "path");
+        const struct ocv_content_file *const *found = bsearch(
+            ocv_json_text(file, "path"), list->files, list->n, sizeof(*list->files), compare_path);
         int64_t bytes = 0;
-        for (size_t k = 0; k < list->n; k++)
-            for (size_t f = 0; !strcmp(list->files[k]->path, path) && f < list->files[k]->facts.n;
-                 f++)
-                if (list->files[k]->facts.list[f].fact == OCV_CONTENT_OUTSIDE)
-                    ocv_content_sum(&bytes, list->files[k]->facts.list[f].bytes);
+        for (size_t f = 0; found && f < (*found)->facts.n; f++)
+            if ((*found)->facts.list[f].fact == OCV_CONTENT_OUTSIDE)
+                ocv_content_sum(&bytes, (*found)->facts.list[f].bytes);
         if (bytes)
             json_object_set_new(file, "outside", json_integer((json_int_t)bytes));
     }
@@ -429,7 +437,7 @@ int slim_layer_estimate(const struct ocv_descriptor *layer, const struct slim_li
     *out = (struct slim_layer){.descriptor = *layer, .files = json_array()};
     for (size_t i = 0; i < list->n; i++) {
         const struct ocv_content_file *file = list->files[i];
-        bool gone = leaves_out(file, target);
+        bool gone = leaves_out(list, i, target);
         int64_t after = gone ? 0 : estimate_file(file, target);
         bool same = after == file->size;
         enum ocv_slim_outcome outcome = gone   ? OCV_SLIM_OMITTED

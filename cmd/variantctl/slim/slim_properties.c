@@ -5,6 +5,7 @@
 
 #include "gen/content-rules.h"
 #include "lib/base/cleanup.h"
+#include "lib/probe/providers/amd/amd.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,11 +61,16 @@ static bool is_generic(const char *value)
     return memchr(value, '-', strcspn(value, ":")) != NULL;
 }
 
-/* Code for a GPU of AMD, and for that processor alone. */
+/* Code that a processor of AMD runs, and whether it is for that processor alone. */
 static bool is_gfx_code(const struct ocv_content_target *target, const char *gfx, bool *own)
 {
+    char value[64];
+    const char *generic = ocv_amd_generic_of(gfx);
     *own = !is_generic(target->value);
-    return target->fact == OCV_CONTENT_HIP_CODE && ocv_slim_gfx_runs(target->value, gfx);
+    ocv_content_property_value(target->value, value, sizeof(value));
+    return target->fact == OCV_CONTENT_HIP_CODE && !strcmp(value, *own      ? gfx
+                                                                  : generic ? generic
+                                                                            : "");
 }
 
 /* Is it the best that FROM has for a processor: code for it alone, or generic code where there is
@@ -167,26 +173,81 @@ void slim_find_served(const struct ocv_content_derived *derived,
     ocv_slim_target_sort(out);
 }
 
-/* Does code for one processor belong to the generation of another one that has generic code alone?
- */
+/* Is it code for one processor, of those that generic code is for, which is the best that another
+ * one has? */
 static bool is_lost_gfx(const struct ocv_content_derived *derived, const char *value,
                         const char *gfx)
 {
-    size_t n = strcspn(value, ":");
-    if (is_generic(value) || n != strlen(gfx) || strncmp(value, gfx, n - 2) != 0)
+    char name[32];
+    const char *generic = ocv_amd_generic_of(gfx);
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(value, ":"), value);
+    const char *its = is_generic(value) ? NULL : ocv_amd_generic_of(name);
+    if (!generic || !its || strcmp(generic, its) != 0)
         return false;
     for (size_t i = 0; i < derived->n_targets; i++)
-        if (strchr(derived->targets[i].value, '-') &&
+        if (is_generic(derived->targets[i].value) &&
             is_best_gfx(derived, &derived->targets[i], gfx))
             return true;
     return false;
 }
 
+/* A maker of devices that properties name: that of a target's code. */
+static const char *maker_of(const struct ocv_slim_target *target)
+{
+    return arch_property(target->n ? OCV_CONTENT_CUDA_CODE : OCV_CONTENT_HIP_CODE)->ns;
+}
+
+bool slim_may_take(const struct ocv_properties *given, const struct ocv_slim_target *target)
+{
+    const char *maker = derive_maker(given, NULL);
+    bool any = false, fits = false;
+    if (maker && strcmp(maker, maker_of(target)) != 0)
+        return false;
+    for (size_t i = 0; given && i < ocv_properties_count(given); i++) {
+        struct ocv_property p = ocv_properties_get(given, i);
+        if (!is_arch(p) || strcmp(p.ns, maker_of(target)) != 0)
+            continue;
+        any = true;
+        size_t digits = strspn(p.value, "0123456789");
+        char architecture[16];
+        snprintf(architecture, sizeof(architecture), "%.*s", (int)strcspn(p.value, "_"), p.value);
+        bool compiled = strstr(p.value, "_virtual") != NULL;
+        for (size_t t = 0; t < target->n && digits; t++)
+            fits = fits || ocv_slim_runs(architecture, compiled, target->sm[t]);
+        for (size_t t = 0; t < target->n_gfx && !digits; t++) {
+            const char *generic = ocv_amd_generic_of(target->gfx[t]);
+            fits =
+                fits || !strcmp(p.value, target->gfx[t]) || (generic && !strcmp(p.value, generic));
+        }
+    }
+    return !any || fits;
+}
+
+/* Of the properties those that are not of another maker's devices. */
+static int keep_maker(struct ocv_properties **set, const char *maker, struct ocv_error *err)
+{
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    for (const char *other; (other = derive_maker(*set, maker));) {
+        text.len = 0;
+        for (size_t i = 0; i < ocv_properties_count(*set); i++) {
+            struct ocv_property p = ocv_properties_get(*set, i);
+            if (strcmp(p.ns, other) != 0)
+                OCV_TRY(ocv_buffer_printf(&text, err, "%s%s :: %s :: %s", text.len ? ", " : "",
+                                          p.ns, p.feature, p.value));
+        }
+        ocv_properties_free(*set);
+        *set = NULL;
+        OCV_TRY(ocv_properties_parse(text.len ? text.data : "", text.len, set, err));
+    }
+    return OCV_OK;
+}
+
 /* What `fat` is told to be for: what `derive` proposes, and the architectures of which a GPU would
  * else lose its own code to a slim variant of a lower one. */
 int slim_describe_fat(const struct slim *s, const struct ocv_content *content,
-                      const struct ocv_properties *given, struct ocv_properties **out,
-                      struct ocv_error *err)
+                      const struct ocv_properties *given, enum ocv_content_fact fact,
+                      struct ocv_properties **out, struct ocv_error *err)
 {
     const struct ocv_content_derived *derived = &content->derived;
     ocv_auto(ocv_properties) all = NULL;
@@ -194,11 +255,12 @@ int slim_describe_fat(const struct slim *s, const struct ocv_content *content,
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     OCV_TRY(derive_properties(content, given, &all, &base, err));
+    OCV_TRY(keep_maker(&all, arch_property(fact)->ns, err));
     OCV_TRY(ocv_properties_format(all, &text, err));
     for (size_t i = 0; i < derived->n_targets; i++) {
         const struct ocv_content_target *it = &derived->targets[i];
         unsigned long number = strtoul(it->value, NULL, 10);
-        for (size_t t = 0; t < s->n_targets; t++) {
+        for (size_t t = 0; t < s->n_targets && it->fact == fact; t++) {
             const struct ocv_slim_target *target = &s->targets[t];
             bool lost = false;
             for (size_t k = 0; k < target->n && is_code(it); k++)

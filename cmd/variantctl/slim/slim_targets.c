@@ -17,6 +17,11 @@ static int add_target(struct slim *s, const char *text, size_t len, bool again,
     struct ocv_slim_target target;
     if (ocv_slim_target_parse(text, len, &target, err) < 0)
         return ocv_error_prefix(err, "slim: --for");
+    if (target.n && target.n_gfx)
+        return ocv_error_set(
+            err, OCV_ERR_INVALID,
+            "slim: --for: '%.*s' has GPUs of two makers, which no machine has both", (int)len,
+            text);
     target.keep_ptx = s->keep_ptx;
     ocv_slim_target_label(&target, label, sizeof(label));
     if (!ocv_label_valid(label, strlen(label)))

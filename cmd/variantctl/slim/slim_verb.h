@@ -47,6 +47,7 @@ struct slim_source {
     const struct ocv_entry *entry;      /**< in the index; NULL: FROM is no index */
     const char *architecture;           /**< "amd64"; empty: FROM is no index */
     const char *label;                  /**< NULL: it is no variant */
+    bool fat;                           /**< slim made the entry of an original */
     const struct ocv_properties *given; /**< of a variant; else NULL */
 };
 
@@ -66,6 +67,7 @@ struct slim {
     size_t n_targets;
     size_t n_made;        /**< variants that FROM has already */
     bool varied;          /**< FROM has variants itself */
+    bool edits;           /**< FROM is an index, whose entries stay as they are */
     const char *priority; /**< the namespace that ranks slim variants */
     struct slim_variant *variants;
     size_t n_variants;
@@ -84,6 +86,7 @@ struct slim {
 struct slim_list {
     const struct ocv_content_file **files; /**< sorted by path; borrowed from a report */
     size_t n;
+    bool *covers;  /**< of each: a lower layer has a file of that path */
     int64_t bytes; /**< of all files of the layer */
 };
 
@@ -124,8 +127,11 @@ void slim_find_served(const struct ocv_content_derived *derived,
 /** The properties of the original: those given, derived ones, and each architecture that else a
  * slim variant of a lower one would serve. */
 int slim_describe_fat(const struct slim *slim, const struct ocv_content *content,
-                      const struct ocv_properties *given, struct ocv_properties **out,
-                      struct ocv_error *err) OCV_WARN_UNUSED;
+                      const struct ocv_properties *given, enum ocv_content_fact fact,
+                      struct ocv_properties **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** May a variant with these properties (NULL: none are given) become one for the target: do they
+ * name devices of its maker, and its architecture if any? */
+bool slim_may_take(const struct ocv_properties *given, const struct ocv_slim_target *target);
 /** Has it an architecture that none of the variants from `first` on is for? */
 bool slim_fat_is_reached(const struct slim *slim, size_t first, const struct ocv_properties *fat);
 bool slim_same_properties(const struct ocv_properties *a, const struct ocv_properties *b);
@@ -136,13 +142,19 @@ int slim_copy_properties(const struct ocv_properties *set, struct ocv_properties
  *  `out`. */
 const char *slim_label(const struct slim_source *source, const struct ocv_slim_target *target,
                        char out[OCV_SLIM_LABEL_MAX]);
+/** Is it what slim ranks its variants by? */
+bool slim_is_order(const struct slim *slim, struct ocv_property property);
+/** Was the entry made by slim, as "slim", for a target, or as "fat"? */
+bool slim_is(const struct slim *slim, const struct ocv_index *index, const struct ocv_entry *entry,
+             const char *rank);
+/** Has FROM an entry of that label, for the source's architecture? */
+bool slim_has_entry(const struct ocv_index *index, const struct slim_source *source,
+                    const char *label);
 /** Has FROM that variant already? */
-bool slim_was_made(const struct ocv_index *index, const struct slim_source *source,
-                   const struct ocv_slim_target *target);
-/** Was it made by slim? */
-bool slim_is_slim(const struct ocv_index *index, const struct ocv_entry *entry);
-/** Look whether FROM has variants, and choose the namespace that ranks slim ones. */
-void slim_choose_order(struct slim *slim, const struct ocv_index *index);
+bool slim_was_made(const struct slim *slim, const struct ocv_index *index,
+                   const struct slim_source *source, const struct ocv_slim_target *target);
+/** Look what FROM is, and choose the namespace that ranks slim variants. */
+void slim_choose_order(struct slim *slim, const struct image *from);
 /** Write the index: all variants are in the stage. */
 int slim_index_write(struct slim *slim, const struct image *from,
                      struct ocv_error *err) OCV_WARN_UNUSED;

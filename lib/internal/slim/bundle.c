@@ -18,6 +18,7 @@
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #define MAGIC "__CLANG_OFFLOAD_BUNDLE__"
 #define MAGIC_LEN (sizeof(MAGIC) - 1)
@@ -153,6 +154,7 @@ static size_t source_some(struct source *s, unsigned char *out, size_t len)
                 break;
         }
         s->ended = !status || ZSTD_isError(status);
+        s->no_memory = ZSTD_getErrorCode(status) == ZSTD_error_memory_allocation;
         s->next += in.pos;
         s->left -= in.pos;
         n = ZSTD_isError(status) ? 0 : to.pos;
@@ -363,11 +365,13 @@ static uint64_t choose(struct list *list, const struct ocv_slim_target *target)
     uint64_t header = MAGIC_LEN + 8;
     bool machine = target->n_gfx != 0, any = false;
     for (size_t t = 0; t < target->n_gfx; t++) {
-        bool found = false;
+        bool found = false; /* for this processor, whatever features a process has */
         for (size_t i = 0; i < list->n; i++) {
             const char *processor = processor_of(list->entries[i].name);
-            if (processor && ocv_slim_gfx_runs(processor, target->gfx[t]))
-                list->entries[i].stays = found = any = true;
+            if (!processor || !ocv_slim_gfx_runs(processor, target->gfx[t]))
+                continue;
+            list->entries[i].stays = any = true;
+            found = found || !strcmp(processor, target->gfx[t]);
         }
         machine = machine && found;
     }
@@ -497,6 +501,12 @@ static const char *pass(struct work *w, const struct ccob *c)
         !pass_entries(&w->list, &w->from, &w->to, w->chunk) || !at_end(&w->from))
         return w->to.why ? w->to.why : w->from.no_memory ? NO_MEMORY : MALFORMED;
     return w->to.compressed && !sink_deflate(&w->to, NULL, 0, true) ? w->to.why : NULL;
+}
+
+uint64_t ocv_slim_bundle_inflated(const unsigned char *bytes, uint64_t len)
+{
+    struct ccob c;
+    return read_ccob(bytes, len, &c) ? c.inflated : 0;
 }
 
 uint64_t ocv_slim_bundle_size(const unsigned char *bytes, uint64_t len)

@@ -13,6 +13,9 @@
 #define DT_RELR_TAG 36
 #define WRAPPER_SIZE 24u
 #define WRAPPER_POINTER 8u
+#define INFLATED_MIN ((uint64_t)64 << 20) /* all bundles of a file together may inflate to this, \
+                                           */
+#define INFLATED_RATIO 64u                /* or to so many times the file */
 #define REGIONS_MAX ((size_t)1 << 18)
 
 /* Wrappers of regions: where they are, and their first word. */
@@ -179,15 +182,12 @@ static uint32_t wrapper_magic(const struct ocv_slim_elf *elf, const Elf64_Shdr *
 
 bool ocv_slim_is_wrapper(const struct ocv_slim_elf *elf, uint64_t address)
 {
-    for (size_t i = 0; i < elf->header.e_shnum; i++) {
-        const Elf64_Shdr *s = &elf->sections[i];
-        if (address < s->sh_addr + WRAPPER_POINTER || address - s->sh_addr >= s->sh_size)
-            continue;
-        uint32_t magic = wrapper_magic(elf, s);
+    for (size_t i = 0; i < elf->n_wrappers; i++) {
+        const Elf64_Shdr *s = elf->wrappers[i];
         uint64_t at = address - s->sh_addr;
-        if (magic)
+        if (address >= s->sh_addr + WRAPPER_POINTER && at < s->sh_size)
             return at % WRAPPER_SIZE == WRAPPER_POINTER && s->sh_size - at >= 8 &&
-                   ocv_slim_u32(elf->bytes + s->sh_offset + at - WRAPPER_POINTER) == magic;
+                   ocv_slim_u32(elf->bytes + s->sh_offset + at - WRAPPER_POINTER) == elf->magics[i];
     }
     return false;
 }
@@ -195,11 +195,10 @@ bool ocv_slim_is_wrapper(const struct ocv_slim_elf *elf, uint64_t address)
 size_t ocv_slim_count_wrappers(const struct ocv_slim_elf *elf)
 {
     size_t n = 0;
-    for (size_t i = 0; i < elf->header.e_shnum; i++) {
-        const Elf64_Shdr *s = &elf->sections[i];
-        uint32_t magic = wrapper_magic(elf, s);
-        for (uint64_t at = 0; magic && at + WRAPPER_SIZE <= s->sh_size; at += WRAPPER_SIZE)
-            n += ocv_slim_u32(elf->bytes + s->sh_offset + at) == magic;
+    for (size_t i = 0; i < elf->n_wrappers; i++) {
+        const Elf64_Shdr *s = elf->wrappers[i];
+        for (uint64_t at = 0; at + WRAPPER_SIZE <= s->sh_size; at += WRAPPER_SIZE)
+            n += ocv_slim_u32(elf->bytes + s->sh_offset + at) == elf->magics[i];
     }
     return n;
 }
@@ -316,13 +315,22 @@ static bool is_split(const struct ocv_slim_elf *elf)
 
 int ocv_slim_find_regions(struct ocv_slim_elf *elf, struct ocv_error *err)
 {
+    bool split = !elf->why && is_split(elf);
+    uint64_t inflated = 0;
     for (size_t i = 0; i < elf->header.e_shnum && !elf->why; i++) {
         const Elf64_Shdr *s = &elf->sections[i];
         const char *name = ocv_slim_section_name(elf, s);
+        uint32_t magic = wrapper_magic(elf, s);
+        if (magic && elf->n_wrappers == OCV_SLIM_WRAPPERS_MAX)
+            elf->why = "it has too many sections of wrappers";
+        else if (magic) {
+            elf->wrappers[elf->n_wrappers] = s;
+            elf->magics[elf->n_wrappers++] = magic;
+        }
         bool hip = !strcmp(name, DEVICE_SECTION_HIP);
         if ((!hip && strcmp(name, DEVICE_SECTION_CUDA) != 0 &&
              strcmp(name, DEVICE_SECTION_RDC) != 0) ||
-            !s->sh_size || (hip && is_split(elf)))
+            !s->sh_size || (hip && split))
             continue;
         if (s->sh_type != SHT_PROGBITS || !(s->sh_flags & SHF_ALLOC) ||
             ocv_slim_place(elf, s->sh_addr, s->sh_size) != s->sh_offset) {
@@ -348,6 +356,12 @@ int ocv_slim_find_regions(struct ocv_slim_elf *elf, struct ocv_error *err)
             return ocv_error_nomem(err);
         walk_regions(elf, device, list, &device->n_regions);
         device->regions = list;
+        for (size_t k = 0; k < device->n_regions; k++)
+            inflated += ocv_slim_bundle_inflated(elf->bytes + device->offset + list[k].old,
+                                                 list[k].old_size) /
+                        16;
     }
+    if (inflated > INFLATED_MIN / 16 && inflated / INFLATED_RATIO > elf->len / 16)
+        elf->why = "its device code inflates to far more than its size";
     return OCV_OK;
 }

@@ -17,6 +17,7 @@
 #define BLOCK OCV_SLIM_BLOCK
 #define CHUNK ((size_t)256 << 10)
 #define RECORD_MAX ((size_t)4 << 20)
+#define HELD_MAX ((size_t)32 << 20) /* of RECORDs that wait; others pass as they are */
 #define RECORD ".dist-info/RECORD"
 #define DPKG_SUMS ".md5sums" /* below var/lib/dpkg/info */
 #define IMA "security.ima"   /* the attribute of a signature that kernels check */
@@ -34,15 +35,18 @@ struct held {
     struct ocv_slim_member member;
     struct ocv_buffer text; /* with its padding */
     int64_t at;
-    size_t missing; /* files of it that are still to come */
+    size_t missing;       /* files of it that are still to come */
+    unsigned char *waits; /* a bit for each path: it is one of these */
 };
 
 struct run {
     struct ocv_slim_layer *layer;
     struct state *states; /* of each path */
     struct held *held;
-    size_t n_held;
+    size_t n_held, held_bytes;
     int64_t spooled;
+    char **dropped; /* hard links that were left out, with what they linked to */
+    size_t n_dropped;
     unsigned char chunk[CHUNK];
 };
 
@@ -50,6 +54,7 @@ static void free_held(struct held *held)
 {
     ocv_slim_member_free(&held->member);
     ocv_buffer_free(&held->text);
+    free(held->waits);
 }
 
 static int write_bytes(struct run *run, const void *bytes, size_t len, struct ocv_error *err)
@@ -116,17 +121,20 @@ static struct state *state_of_row(const struct run *run, const char *record, con
     return n > 0 && (size_t)n < sizeof(path) ? state_of(run, path) : NULL;
 }
 
-/* How many files of a RECORD are still to come. With `out`: its text with the rows of today. */
-static int read_record(const struct run *run, const struct held *held, size_t *missing,
-                       struct ocv_buffer *out, struct ocv_error *err)
+/* With `out`: a RECORD's text with the rows of today; else note which files are still to come. */
+static int read_record(const struct run *run, struct held *held, struct ocv_buffer *out,
+                       struct ocv_error *err)
 {
     const char *text = held->text.len ? held->text.data : "", *end = text + held->member.size;
-    *missing = 0;
     for (const char *row = text; row < end;) {
         const char *newline = memchr(row, '\n', (size_t)(end - row));
         size_t len = (size_t)((newline ? newline + 1 : end) - row);
         const struct state *state = state_of_row(run, held->member.path, row, len);
-        *missing += state && !state->done;
+        if (!out && state && !state->done) {
+            size_t i = (size_t)(state - run->states);
+            held->missing += !(held->waits[i / 8] >> i % 8 & 1);
+            held->waits[i / 8] |= (unsigned char)(1u << i % 8);
+        }
         if (out && state && state->gone) {
             row += len;
             continue;
@@ -179,7 +187,7 @@ static int release_held(struct run *run, bool last, struct ocv_error *err)
         if (status >= 0)
             status = write_spool(run, &at, held->at, err);
         if (status >= 0)
-            status = read_record(run, held, &missing, &text, err);
+            status = read_record(run, held, &text, err);
         bool same = (int64_t)text.len == held->member.size &&
                     (!text.len || !memcmp(text.data, held->text.data, text.len));
         if (status >= 0 && (int64_t)text.len != held->member.size)
@@ -196,6 +204,7 @@ static int release_held(struct run *run, bool last, struct ocv_error *err)
     }
     free(run->held);
     run->held = NULL;
+    run->held_bytes = 0;
     OCV_TRY(status);
     OCV_TRY(write_spool(run, &at, end, err));
     return ftruncate(run->layer->files[2], 0) < 0 || lseek(run->layer->files[2], 0, SEEK_SET) < 0
@@ -219,9 +228,11 @@ static int hold_record(struct run *run, struct ocv_slim_member *m, struct ocv_er
         }
         left -= (int64_t)n;
     }
-    struct held *added = ocv_array_grow(&run->held, run->n_held);
+    held.waits = calloc(run->layer->n_paths / 8 + 1, 1);
+    struct held *added = held.waits ? ocv_array_grow(&run->held, run->n_held) : NULL;
     if (!added) {
         ocv_buffer_free(&held.text);
+        free(held.waits);
         return ocv_error_nomem(err);
     }
     *added = held;
@@ -229,7 +240,8 @@ static int hold_record(struct run *run, struct ocv_slim_member *m, struct ocv_er
     m->path = m->link = NULL;
     ocv_buffer_init(&m->extensions, 0);
     run->n_held++;
-    OCV_TRY(read_record(run, added, &added->missing, NULL, err));
+    run->held_bytes += added->text.len + run->layer->n_paths / 8;
+    OCV_TRY(read_record(run, added, NULL, err));
     return release_held(run, false, err);
 }
 
@@ -273,12 +285,16 @@ static int empty_file(int fd, struct ocv_error *err)
                : OCV_OK;
 }
 
-static int finish_member(struct run *run, const char *path, const struct ocv_slim_result *result,
-                         struct ocv_error *err)
+static int finish_member(struct run *run, const char *path, struct state *state,
+                         const struct ocv_slim_result *result, struct ocv_error *err)
 {
+    size_t at = (size_t)(state - run->states);
+    unsigned char bit = (unsigned char)(1u << at % 8);
     OCV_TRY(run->layer->done(run->layer->data, path, result, err));
-    for (size_t i = 0; i < run->n_held; i++)
-        OCV_TRY(read_record(run, &run->held[i], &run->held[i].missing, NULL, err));
+    for (size_t i = 0; i < run->n_held; i++) {
+        run->held[i].missing -= (run->held[i].waits[at / 8] & bit) != 0;
+        run->held[i].waits[at / 8] &= (unsigned char)~bit;
+    }
     return release_held(run, false, err);
 }
 
@@ -293,7 +309,7 @@ static int leave_out(struct run *run, const struct ocv_slim_member *m, struct st
         left -= (int64_t)n;
     }
     state->done = state->gone = true;
-    return finish_member(run, m->path, &result, err);
+    return finish_member(run, m->path, state, &result, err);
 }
 
 /* A file of the list: taken out of the archive, cut, and put in again. */
@@ -332,7 +348,7 @@ static int cut_member(struct run *run, struct ocv_slim_member *m, struct state *
     }
     if (cut)
         OCV_TRY(write_padding(run, result.after, err));
-    return finish_member(run, m->path, &result, err);
+    return finish_member(run, m->path, state, &result, err);
 }
 
 static int keep_place(struct state *state, const char *where, struct ocv_error *err)
@@ -375,15 +391,29 @@ static bool is_sums(const char *path)
            !strcmp(path + n - strlen(DPKG_SUMS), DPKG_SUMS);
 }
 
+/* Was it left out, or a hard link to what was? */
+static bool is_dropped(const struct run *run, const char *path)
+{
+    const struct state *state = state_of(run, path);
+    bool dropped = state && state->gone;
+    for (size_t i = 0; i < run->n_dropped && !dropped; i++)
+        dropped = !strcmp(run->dropped[i], path);
+    return dropped;
+}
+
 static int pass_member(struct run *run, struct ocv_slim_member *m, struct ocv_error *err)
 {
     unsigned char type = m->header[OCV_SLIM_AT_TYPE];
     bool file = type == '0' || type == '\0' || type == '7' || type == 'S';
     struct state *state = file ? state_of(run, m->path) : NULL;
-    const struct state *linked = type == '1' && m->link ? state_of(run, m->link) : NULL;
     size_t len = strlen(m->path);
-    if (linked && linked->gone)
+    if (type == '1' && m->link && is_dropped(run, m->link)) {
+        char **added = ocv_array_grow(&run->dropped, run->n_dropped);
+        if (!added || !(*added = strdup(m->path)))
+            return ocv_error_nomem(err);
+        run->n_dropped++;
         return OCV_OK;
+    }
     if (state && m->extensions.len &&
         memmem(m->extensions.data, m->extensions.len, IMA "=", strlen(IMA "=")))
         OCV_TRY(keep_place(state, IMA, err));
@@ -399,10 +429,11 @@ static int pass_member(struct run *run, struct ocv_slim_member *m, struct ocv_er
                                              .before = m->size,
                                              .after = m->size};
         state->done = true;
-        OCV_TRY(run->layer->done(run->layer->data, m->path, &left, err));
+        OCV_TRY(finish_member(run, m->path, state, &left, err));
     }
     if (file && !m->sparse && type != 'S' && m->size <= (int64_t)RECORD_MAX &&
-        len > strlen(RECORD) && !strcmp(m->path + len - strlen(RECORD), RECORD))
+        run->held_bytes < HELD_MAX && len > strlen(RECORD) &&
+        !strcmp(m->path + len - strlen(RECORD), RECORD))
         return hold_record(run, m, err);
     OCV_TRY(write_headers(run, m, err));
     /* GNU's sparse files have more headers behind the first */
@@ -455,6 +486,9 @@ int ocv_slim_layer_run(struct ocv_slim_layer *layer, struct ocv_error *err)
         for (size_t i = 0; i < run->n_held; i++)
             free_held(&run->held[i]);
         free(run->held);
+        for (size_t i = 0; i < run->n_dropped; i++)
+            free(run->dropped[i]);
+        free(run->dropped);
     } else {
         ocv_error_nomem(err);
     }

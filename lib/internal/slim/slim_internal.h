@@ -12,6 +12,7 @@
 #include <elf.h>
 
 #define OCV_SLIM_DEVICES_MAX 4u
+#define OCV_SLIM_WRAPPERS_MAX 4u
 #define EM_CUDA_NUMBER 190 /* EM_CUDA; older headers have no name for it */
 
 /** One region, by offsets in its section; sizes with its header. */
@@ -46,6 +47,9 @@ struct ocv_slim_elf {
     uint32_t relative, irelative;
     struct ocv_slim_device devices[OCV_SLIM_DEVICES_MAX];
     size_t n_devices;
+    const Elf64_Shdr *wrappers[OCV_SLIM_WRAPPERS_MAX]; /**< sections that have these */
+    uint32_t magics[OCV_SLIM_WRAPPERS_MAX];            /**< their first words */
+    size_t n_wrappers;
     uint64_t headers;    /**< offset in the old file where program headers are put; 0: they stay */
     size_t n_headers;    /**< of the new file */
     Elf64_Phdr *planned; /**< these */
@@ -126,6 +130,8 @@ bool ocv_slim_region_is_cut(const unsigned char *region, uint64_t size,
 
 /** The same three of an offload bundle, plain or compressed. */
 uint64_t ocv_slim_bundle_size(const unsigned char *bytes, uint64_t len);
+/** What a compressed one says that it inflates to; 0: it is not compressed. */
+uint64_t ocv_slim_bundle_inflated(const unsigned char *bytes, uint64_t len);
 uint64_t ocv_slim_bundle_cut(const unsigned char *bundle, uint64_t size,
                              const struct ocv_slim_target *target, unsigned char *out,
                              struct ocv_slim_result *result, const char **why);

@@ -271,8 +271,9 @@ TABLE
     run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:app" --for gfx942,gfx1100 --to "oci:$L:slim"
     K=$SITE/gpu/library/Kernels
     run -0 slim_py compare "$L" "$original" "$(entry "oci:$L:slim" gfx942)" "$LIBRARY" "-${K}_gfx90a.hsaco" "-${K}_gfx1100.hsaco" \
-        "-$SITE/gpu/library/same.hsaco"
-    run -0 slim_py compare "$L" "$original" "$(entry "oci:$L:slim" gfx1100)" "$LIBRARY" "-${K}_gfx90a.hsaco" "-${K}_gfx942.hsaco"
+        "-$SITE/gpu/library/same.hsaco" "-$SITE/gpu/library/same2.hsaco" "-opt/y_gfx90a.hsaco"
+    run -0 slim_py compare "$L" "$original" "$(entry "oci:$L:slim" gfx1100)" "$LIBRARY" "-${K}_gfx90a.hsaco" "-${K}_gfx942.hsaco" \
+        "-opt/y_gfx90a.hsaco" # opt/x_gfx90a.hsaco stays: without it that of the layer below would be seen
     run -0 slim_py cat "$L" "$(entry "oci:$L:slim" gfx942)" "$SITE/gpu-1.0.dist-info/RECORD"
     [[ $output != *gfx90a* && $output != *gfx1100* && $output == *gfx942* ]]
     [ "$(chosen "oci:$L:slim" mi300x)" = gfx942 ]
@@ -345,4 +346,62 @@ TABLE
     [[ $output == *"no machine has a GPU of these makers"* ]]
     run -2 "$VARIANTCTL" slim "oci:$L:app" --for sm_80 --profiles "$BATS_TEST_TMPDIR/fleet" --to "oci:$L:none"
     [[ $output == *"--for or --profiles, not both"* ]]
+}
+
+@test "slim: variants that say for which GPU they are become slim for that one alone" {
+    make cuda
+    slim_py rocm "$L" rocm "$OCV_BUILD/test/tools/hip_library"
+    slim_py make "$L" plain none /dev/null
+    run -0 --separate-stderr "$VARIANTCTL" index create "oci:$L:varied" --namespaces "nvidia, amd" --default "oci:$L:plain" \
+        "rocm=oci:$L:rocm,amd :: gfx_arch :: gfx942" "ampere=oci:$L:cuda,nvidia :: sm_arch :: 80_real"
+    # rocm's files have code for gfx1100, which its publisher did not name
+    run -4 "$VARIANTCTL" slim "oci:$L:varied" --for gfx1100 --to "oci:$L:none"
+    [[ $output == *"has no machine code for gfx1100"* ]]
+    run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:varied" --for gfx942,sm_80 --to "oci:$L:slim"
+    [ "$(chosen "oci:$L:slim" mi300x)" = rocm.gfx942 ]
+    [ "$(chosen "oci:$L:slim" a100)" = ampere.sm80 ]
+    # and another target later, on what came of it
+    run -0 --separate-stderr "$VARIANTCTL" index create "oci:$L:open" --namespaces nvidia --default "oci:$L:plain" \
+        "cu=oci:$L:cuda,nvidia :: cuda_version_lower_bound :: 12.4"
+    run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:open" --for sm_80 --to "oci:$L:one"
+    run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:one" --for sm_80,sm_90 --to "oci:$L:both"
+    labels "oci:$L:both"
+    [ "$output" = "cu cu.fat cu.sm80 cu.sm90" ]
+    [ "$(chosen "oci:$L:both" h100)" = cu.sm90 ]
+    # no stage is left of a run that failed for good
+    [ -z "$(find "$XDG_CACHE_HOME" -name 'stage-*')" ]
+}
+
+@test "slim: no machine gets what is made of another image than before" {
+    make cuda
+    cp "$OCV_BUILD/test/tools/gpu_library" "$BATS_TEST_TMPDIR/lib.so"
+    echo >>"$BATS_TEST_TMPDIR/lib.so" # another image with the same code
+    slim_py make "$L" other gzip "$BATS_TEST_TMPDIR/lib.so"
+    slim_py make "$L" plain none /dev/null
+    run -0 --separate-stderr "$VARIANTCTL" index create "oci:$L:varied" --namespaces "nvidia, x86_64" --default "oci:$L:plain" \
+        "best=oci:$L:other,nvidia :: cuda_version_lower_bound :: 12.4,x86_64 :: level :: v3" \
+        "other=oci:$L:cuda,nvidia :: cuda_version_lower_bound :: 12.4,nvidia :: sm_arch :: 90_virtual"
+    export OCV_DATADIR=$OCV_TOP/plugins
+    [ "$(chosen "oci:$L:varied" a100)" = best ]
+    run "$VARIANTCTL" slim "oci:$L:varied" --for sm_80 --to "oci:$L:slim"
+    [ "$status" = 4 ]
+    [[ $output == *"a machine like b200 gets other, and would get best.fat, of another image"* ]]
+    run -1 "$VARIANTCTL" index show "oci:$L:slim"
+}
+
+@test "slim: an image with code of two makers gets an entry of the original for each" {
+    slim_py mixed "$L" mixed "$OCV_BUILD/test/tools/gpu_library" "$OCV_BUILD/test/tools/hip_library"
+    run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:mixed" --for sm_80,gfx942 --to "oci:$L:slim"
+    labels "oci:$L:slim"
+    [ "$output" = "fat.cuda fat.rocm gfx942 sm80" ]
+    while read -r profile label; do
+        [ "$(chosen "oci:$L:slim" "$profile")" = "$label" ] || { echo "$profile gets $(chosen "oci:$L:slim" "$profile")"; false; }
+    done <<'TABLE'
+a100 sm80
+a10 fat.cuda
+mi300x gfx942
+laptop default
+TABLE
+    run -2 "$VARIANTCTL" slim "oci:$L:mixed" --for sm_80+gfx942 --to "oci:$L:none"
+    [[ $output == *"has GPUs of two makers, which no machine has both"* ]]
 }

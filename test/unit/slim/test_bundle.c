@@ -42,6 +42,9 @@ static const struct choice {
     {"host gfx1100 gfx1101 gfx110", "gfx1100", "host gfx1100"},
     /* SPIR-V is compiled where there is no machine code */
     {"host gfx942 spirv", "gfx942", "host gfx942"},
+    /* a generic target may not cover it, and a process may have no such feature */
+    {"host gfx9-generic spirv gfx1100", "gfx90a", "host gfx9-generic spirv"},
+    {"host gfx90a:xnack+ spirv gfx1100", "gfx90a", "host gfx90a:xnack+ spirv"},
     {"host gfx942 spirv", "gfx1100", "host spirv"},
     /* of what cannot run the smallest: the first */
     {"host gfx90a gfx942 spirv", "sm_80", "host gfx90a"},

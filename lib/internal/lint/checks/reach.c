@@ -163,6 +163,19 @@ static bool is_eligible(const struct ocv_lint *lint, const struct ocv_entry *ent
     return true;
 }
 
+/* "cuda12" beside "cuda12.sm80", which `variantctl slim` made of it and ranks: what was there
+ * stays, for those who name it. */
+static bool was_made_of(const struct ocv_lint *lint, const struct ocv_entry *b,
+                        const struct ocv_entry *a)
+{
+    size_t n = strlen(a->label);
+    bool ranked = false;
+    for (size_t i = 0; i < b->n_properties; i++)
+        ranked = ranked || (lint->statics[b->properties[i]].is_static &&
+                            lint->statics[b->properties[i]].value >= 0);
+    return ranked && !strncmp(b->label, a->label, n) && b->label[n] == '.';
+}
+
 #define WORK_MAX 30000u /* properties of all entries: pairs of them are compared */
 
 void ocv_lint_check_reach(struct ocv_lint *lint)
@@ -179,7 +192,7 @@ void ocv_lint_check_reach(struct ocv_lint *lint)
         for (size_t k = 0; k < n; k++) {
             const struct ocv_entry *b = ocv_index_entry(lint->index, k);
             if (k == i || !is_eligible(lint, b) || ocv_lint_same_sets(a, b) ||
-                !hides_entry(lint, a, b))
+                !hides_entry(lint, a, b) || was_made_of(lint, b, a))
                 continue; /* another rule reports equal sets */
             ocv_lint_entry_at(
                 lint, OCV_LINT_VARIANT_UNREACHABLE, i, "/annotations/" OCV_ANNOTATION_PROPERTIES,

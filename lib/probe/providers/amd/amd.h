@@ -24,6 +24,8 @@ enum {
 bool ocv_amd_name(unsigned target, char *out, size_t size);
 /** Generic target that covers it, as a property value ("gfx9_4_generic"), or NULL. */
 const char *ocv_amd_generic(unsigned target);
+/** The same of a name as compilers write it, "gfx942". */
+const char *ocv_amd_generic_of(const char *name);
 /** OCV_AMD_* of a target, 0 if it is not in the table. */
 unsigned ocv_amd_traits(unsigned target);
 /** Target of a graphics core's IP version and of a PCI device; 0 if unknown. */

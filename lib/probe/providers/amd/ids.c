@@ -3,6 +3,7 @@
 #include "lib/probe/providers/amd/amd.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
@@ -213,6 +214,15 @@ const char *ocv_amd_generic(unsigned target)
 {
     for (size_t i = 0; i < N(targets); i++)
         if (targets[i].target == target)
+            return targets[i].generic;
+    return NULL;
+}
+
+const char *ocv_amd_generic_of(const char *name)
+{
+    char it[16];
+    for (size_t i = 0; i < N(targets); i++)
+        if (ocv_amd_name(targets[i].target, it, sizeof(it)) && !strcmp(it, name))
             return targets[i].generic;
     return NULL;
 }
