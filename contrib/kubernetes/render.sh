@@ -2,29 +2,61 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The plain manifests in this directory, of the chart with its default values, for docker.io:
 #
-#   contrib/kubernetes/render.sh [DIR]     into DIR, or here
+#   contrib/kubernetes/render.sh [DIR]            into DIR, or here
+#   contrib/kubernetes/render.sh --schema [DIR]   only values.schema.json, into DIR, or the chart
 #
-# Needs helm ($HELM). Each file names the checksum of the chart that it was made of, which a test compares
-# where helm is not to be had, too. contrib/kubernetes/render.sh --checksum prints it.
+# Needs helm ($HELM), and jq for the schema. Each file names the checksum of the chart that it was made of, which a
+# test compares where helm is not to be had, too. contrib/kubernetes/render.sh --checksum prints it.
+#
+# chart/values.schema.json is written by hand but for what `config` and `registries` may have, which are the keys of
+# schema/config.schema.json: Helm reads no file outside of a chart.
 set -euo pipefail
 
 cd "$(dirname "$0")"
 export LC_ALL=C
 HELM=${HELM:-helm}
 
+# files that change nothing of what is rendered are left out
 checksum()
 {
-    find chart -path chart/files -prune -o -type f -print | sort | while read -r file; do
+    find chart -path chart/files -prune -o -type f ! -name values.schema.json -print | sort | while read -r file; do
         echo "$file"
         cat "$file"
     done | sha256sum | cut -d' ' -f1
 }
 
-if [ "${1:-}" = --checksum ]; then
-    checksum
-    exit
-fi
+# Left out of `config`: what other values set (registries, choose, credentials, metrics_listen), what the pod's
+# mounts and probes rely on (socket, state_dir), and what no daemon reads (to). `listen` keeps to ports that ordinary
+# users cannot take; the probes follow it. YAML would make 12.1 of 12.10: values of `override` are strings.
+schema()
+{
+    jq --indent 2 --slurpfile of ../../schema/config.schema.json '
+        def bare: walk(if type == "object" then
+            with_entries(select((.key != "description" or (.value | type) != "string") and
+                (.key != "default" or (.value | type == "object" and has("type"))))) else . end);
+        ($of[0].properties | bare) as $keys
+        | .properties.registries.additionalProperties = ($keys.registries.additionalProperties |
+            .type = ["object", "null", "string"] | .maxLength = 0)
+        | .properties.config = {type: "object", additionalProperties: false, properties: ($keys |
+            del(.registries, .choose, .credentials, .metrics_listen, .socket, .state_dir, .to) |
+            .listen.pattern = "^127\\.0\\.0\\.1:([1-9][0-9]{0,2}|10[01][0-9]|102[0-3])$" |
+            .override.additionalProperties.additionalProperties.items = {type: "string"})}
+    ' chart/values.schema.json
+}
+
+write_schema() # DIR
+{
+    local made
+    made=$(schema)
+    printf '%s\n' "$made" >"$1/values.schema.json"
+}
+
+case ${1:-} in
+    --checksum) checksum && exit ;;
+    --schema) write_schema "${2:-chart}" && exit ;;
+esac
 out=${1:-.}
+[ "$out" != . ] || write_schema chart
 
 render() # FILE ABOUT OPTION...
 {

@@ -13,18 +13,35 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- end -}}
 {{- end }}
 
+{{/* Helm reads on, off, yes and no as booleans, and numbers as floating-point ones. In this dictionary, at every depth, a
+boolean becomes the word that variantd reads, unless its key is one of true or false, a whole number is written as one, and
+a key without a value is as if it were not there. */}}
+{{- define "variantd.words" -}}
+{{- range $key, $value := . -}}
+{{- if kindIs "invalid" $value -}}{{- $_ := unset $ $key -}}
+{{- else if kindIs "map" $value -}}{{- include "variantd.words" $value -}}
+{{- else if and (kindIs "bool" $value) (not (has $key (list "insecure" "serve_private"))) -}}{{- $_ := set $ $key (ternary "on" "off" $value) -}}
+{{- else if kindIs "float64" $value -}}{{- if eq $value (floor $value) -}}{{- $_ := set $ $key (int64 $value) -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
 {{/* what variantd and the set-up read */}}
 {{- define "variantd.config" -}}
-{{- $choose := .Values.choose -}}
-{{- if kindIs "bool" $choose -}}{{- $choose = ternary "on" "off" $choose -}}{{- end -}}
 {{- $registries := dict -}}
 {{- range $host, $settings := .Values.registries -}}{{- $_ := set $registries $host ($settings | default dict) -}}{{- end -}}
 {{- if not $registries -}}{{- fail "registries: name at least one, whose tags containerd is to ask variantd for" -}}{{- end -}}
-{{- $config := merge (dict "choose" $choose "registries" $registries) .Values.config -}}
+{{- $config := merge (dict "choose" .Values.choose "registries" $registries) (deepCopy .Values.config) -}}
 {{- if .Values.credentialsSecret -}}
 {{- $config = merge $config (dict "credentials" "/etc/ocivariant-credentials/config.json") -}}
 {{- end -}}
+{{- include "variantd.words" $config -}}
 {{- toYaml $config -}}
+{{- end }}
+
+{{/* where the mirror listens: what probes ask */}}
+{{- define "variantd.port" -}}
+{{- get .Values.config "listen" | default "127.0.0.1:340" | splitList ":" | last -}}
 {{- end }}
 
 {{/* containerd's configuration, where it is not the usual one */}}
@@ -70,6 +87,36 @@ capabilities:
 - {name: setup, hostPath: {path: /var/lib/ocivariant-setup, type: DirectoryOrCreate}}
 {{- end }}
 
+{{/* pods of this priority, where the cluster allows them only with a quota (GKE, outside of kube-system) */}}
+{{- define "variantd.quota" -}}
+apiVersion: v1
+kind: ResourceQuota
+metadata:
+  name: {{ .Release.Name }}
+  namespace: {{ .Release.Namespace }}
+  labels:
+    {{- include "variantd.labels" . | nindent 4 }}
+spec:
+  hard: {pods: {{ .Values.priorityQuota | int64 | quote }}}
+  scopeSelector:
+    matchExpressions:
+      - {scopeName: PriorityClass, operator: In, values: [{{ required "priorityQuota: needs priorityClassName" .Values.priorityClassName }}]}
+{{- end }}
+
+{{/* affinity of variantd's own pods: away from the control plane, unless asked otherwise */}}
+{{- define "variantd.affinity" -}}
+{{- $affinity := deepCopy .Values.affinity -}}
+{{- if not (or .Values.controlPlane (get $affinity "nodeAffinity")) -}}
+{{- $away := dict "key" "node-role.kubernetes.io/control-plane" "operator" "DoesNotExist" -}}
+{{- $terms := list (dict "matchExpressions" (list $away)) -}}
+{{- $_ := set $affinity "nodeAffinity" (dict "requiredDuringSchedulingIgnoredDuringExecution" (dict "nodeSelectorTerms" $terms)) -}}
+{{- end -}}
+{{- with $affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
 {{- define "variantd.placement" -}}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
@@ -80,10 +127,6 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- with .Values.nodeSelector }}
 nodeSelector:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .Values.affinity }}
-affinity:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with .Values.tolerations }}

@@ -28,6 +28,10 @@ spec:
       securityContext:
         seccompProfile: {type: RuntimeDefault}
       {{- include "variantd.placement" . | trim | nindent 6 }}
+      {{- with .Values.affinity }}
+      affinity:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
       initContainers:
         - name: remove
           image: {{ include "variantd.image" . }}
