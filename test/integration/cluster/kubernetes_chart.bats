@@ -92,11 +92,101 @@ mounted() { jq -r 'select(.kind == "DaemonSet") | .spec.template.spec.initContai
     run -0 "$OCV_BUILD/variantd" --check --config "$BATS_TEST_TMPDIR/config.yaml"
     # what it cannot mean is refused
     run ! rendered --set-json 'registries={"docker.io": null}' --set choose=maybe
-    run ! rendered --set-json 'config={"registries": {}}'
     run ! rendered --set monitoring.port=0
     run ! rendered --set imagee.tag=1
     run ! chart template variantd "$CHART" --kube-version 1.36.0
     [[ $output == *"registries: name at least one"* ]]
+}
+
+@test "the schema of the values has what the configuration's has" {
+    "$OCV_TOP/contrib/kubernetes/render.sh" --schema "$BATS_TEST_TMPDIR"
+    cmp "$CHART/values.schema.json" "$BATS_TEST_TMPDIR/values.schema.json"
+    # a key is in `config`, or there is a reason
+    [ "$(jq -r --slurpfile of "$OCV_TOP/schema/config.schema.json" \
+        '($of[0].properties | keys) - (.properties.config.properties | keys) | join(" ")' "$CHART/values.schema.json")" = \
+        "choose credentials metrics_listen registries socket state_dir to" ]
+}
+
+@test "a slip in config and registries, and no node at a time, are refused before anything is installed" {
+    local refused
+    helm_here
+    for refused in 'config={"polcy": "enforce"}' 'config={"repositories": {"docker.io/a": {"chose": "on"}}}' 'config={"registries": {}}' \
+        'config={"choose": "on"}' 'config={"socket": "/x"}' 'config={"state_dir": "/x"}' 'config={"metrics_listen": "10.0.0.1:9340"}' \
+        'config={"listen": "127.0.0.1:5050"}' 'config={"listen": "0.0.0.0:340"}' 'config={"policy": true}' \
+        'config={"override": {"nvidia": {"cuda_version_lower_bound": [12.10]}}}' 'registries={"docker.io": {"insecur": true}}' \
+        'registries={"docker.io": "x"}' maxUnavailable=0 'maxUnavailable="0%"' 'maxUnavailable="1"'; do
+        echo "$refused"
+        run ! rendered --set-json "$refused"
+        [[ $output == *"values don't meet the specifications of the schema"* ]]
+    done
+}
+
+# the configuration that values make, and what variantd says of it
+checked()
+{
+    rendered "$@" | jq -r 'select(.kind == "ConfigMap") | .data["config.yaml"] // empty' >"$BATS_TEST_TMPDIR/config.yaml"
+    cat "$BATS_TEST_TMPDIR/config.yaml"
+    "$OCV_BUILD/variantd" --check --config "$BATS_TEST_TMPDIR/config.yaml"
+}
+
+@test "words that YAML takes for booleans reach variantd as words, for each key that has such" {
+    local value
+    helm_here
+    for value in true false; do
+        jq --argjson value $value '
+            def taking($keys): $keys | with_entries(select((.value.enum // [] | index($value) != null) or .value.type == "boolean") | .value = $value);
+            .properties.config.properties as $keys | {config: (taking($keys) +
+                {repositories: {"docker.io/a/**": taking($keys.repositories.additionalProperties.properties)}})}
+            ' "$CHART/values.schema.json" >"$BATS_TEST_TMPDIR/values.json"
+        [ "$(jq '[.. | select(. == '$value')] | length' "$BATS_TEST_TMPDIR/values.json")" -ge 7 ]
+        run -0 checked --set choose=$value --values "$BATS_TEST_TMPDIR/values.json"
+    done
+    cat >"$BATS_TEST_TMPDIR/values.yaml" <<'YAML'
+config:
+  repositories: {"docker.io/a/**": {choose: on, workload: off}, "docker.io/b": null}
+  access_log: no
+  serve_private: yes
+  tag_ttl: 2000000
+YAML
+    run -0 checked --values "$BATS_TEST_TMPDIR/values.yaml"
+    [[ $output == *'choose: "on"'* && $output == *'workload: "off"'* && $output == *'access_log: "off"'* && $output == *'serve_private: true'* ]]
+    [[ $output == *'tag_ttl: 2000000'* && $output != *docker.io/b* ]]
+}
+
+@test "variantd takes what the examples make: of values.yaml, and of the page" {
+    local n=0 file
+    helm_here
+    mkdir "$BATS_TEST_TMPDIR/examples"
+    awk -v dir="$BATS_TEST_TMPDIR/examples" 'sub(/^#   /, "") { if (!inside++) n++; print >(dir "/values-" n); next } { inside = 0 }' "$CHART/values.yaml"
+    awk -v dir="$BATS_TEST_TMPDIR/examples" '/^cat >+values.yaml/ || /^# values.yaml/ { n++; inside = 1; next } /^(EOF|```)$/ { inside = 0 }
+        inside { print >(dir "/page-" n) }' "$OCV_TOP/docs/kubernetes.md"
+    for file in "$BATS_TEST_TMPDIR"/examples/*; do
+        echo "$file" && cat "$file"
+        run -0 checked --values "$file"
+        n=$((n + 1))
+    done
+    [ $n -ge 5 ]
+}
+
+@test "probes ask where variantd listens" {
+    helm_here
+    ports() { jq -c 'select(.kind == "DaemonSet") | .spec.template.spec.containers[0] | [.readinessProbe, .livenessProbe] | map(.httpGet.port)'; }
+    [ "$(rendered | ports)" = "[340,340]" ]
+    [ "$(rendered --set config.listen=127.0.0.1:341 | ports)" = "[341,341]" ]
+}
+
+@test "the control plane is left out unless asked for, a priority gets its quota, and the removal goes everywhere" {
+    helm_here
+    away() { jq -r 'select(.kind == "DaemonSet") | .spec.template.spec.affinity.nodeAffinity | tostring | contains("node-role.kubernetes.io/control-plane")'; }
+    [ "$(rendered | away)" = true ]
+    [ "$(rendered --set controlPlane=true | away)" = false ]
+    [ "$(rendered --set remove=true | away)" = false ]
+    quota() { jq -c 'select(.kind == "ResourceQuota") | [.spec.hard.pods, .spec.scopeSelector.matchExpressions[0].values[0]]'; }
+    [ -z "$(rendered | quota)" ]
+    [ "$(rendered --set priorityQuota=2000 | quota)" = '["2000","system-node-critical"]' ]
+    [ "$(rendered --set priorityQuota=2000 --set remove=true | quota)" = '["2000","system-node-critical"]' ]
+    # what an uninstall leaves brings it along
+    rendered --set priorityQuota=2000 | jq -r '.data["remove.yaml"] // empty' | grep -x 'kind: ResourceQuota'
 }
 
 @test "announce: nobody may patch a node before the policy is there" {
@@ -145,9 +235,16 @@ mounted() { jq -r 'select(.kind == "DaemonSet") | .spec.template.spec.initContai
     helm_here
     rendered --set monitoring.podMonitor=true --set monitoring.rules=true --set monitoring.dashboard=true --set monitoring.labels.release=prom >"$BATS_TEST_TMPDIR/all"
     python3 -c 'import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdin)["groups"], sort_keys=True))' <"$OCV_TOP/contrib/kubernetes/chart/files/rules.yaml" >"$BATS_TEST_TMPDIR/groups"
-    jq -c -S 'select(.kind == "PrometheusRule") | .spec.groups' "$BATS_TEST_TMPDIR/all" | cmp - <(jq -c -S . "$BATS_TEST_TMPDIR/groups")
+    # of this DaemonSet alone
+    jq -c -S 'select(.kind == "PrometheusRule") | .spec.groups' "$BATS_TEST_TMPDIR/all" | sed 's/{namespace=\\"ocivariant\\", /{/g' |
+        cmp - <(jq -c -S . "$BATS_TEST_TMPDIR/groups")
+    grep -qF 'kube_daemonset_status_number_unavailable{namespace="ocivariant", daemonset="variantd"}' "$BATS_TEST_TMPDIR/rendered"
     jq -r 'select(.data["variantd.json"]) | .data["variantd.json"]' "$BATS_TEST_TMPDIR/all" | jq -e '.uid == "ocivariant-variantd" and (tostring | contains("DS_PROMETHEUS}") | not)'
     [ "$(jq -r 'select(.metadata.labels.release == "prom") | .kind' "$BATS_TEST_TMPDIR/all" | sort | tr '\n' ' ')" = "ConfigMap PodMonitor PrometheusRule " ]
+    # runbooks are where they are kept
+    run -0 jq -r 'select(.kind == "PrometheusRule") | [.spec.groups[].rules[].annotations.runbook_url | split("#")[0]] | unique[]' \
+        < <(rendered --set monitoring.rules=true --set monitoring.runbookUrl=https://wiki.example/variantd)
+    [ "$output" = https://wiki.example/variantd ]
     # without metrics there is no port
     run -0 rendered --set monitoring.metrics=false
     [[ $output != *hostPort* && $output != *metrics-listen* ]]

@@ -217,11 +217,19 @@ known()
 @test "each alert fires when its time has come, and not for a daemon that is well" {
     command -v promtool >/dev/null || skip "promtool is not installed"
     cp "$OCV_TOP/contrib/kubernetes/chart/files/rules.yaml" "$BATS_TEST_TMPDIR/variantd.yaml"
-    cp "$OCV_TOP/test/data/prometheus/variantd_test.yaml" "$BATS_TEST_TMPDIR"
-    (cd "$BATS_TEST_TMPDIR" && promtool test rules variantd_test.yaml)
+    cp "$OCV_TOP"/test/data/prometheus/variantd*_test.yaml "$BATS_TEST_TMPDIR"
+    (cd "$BATS_TEST_TMPDIR" && promtool test rules variantd_test.yaml variantd_weeks_test.yaml)
     # none is left out
     diff <(sed -n 's/^ *- alert: //p' "$BATS_TEST_TMPDIR/variantd.yaml" | sort) \
-        <(grep -B1 -A1 'alertname:' "$BATS_TEST_TMPDIR/variantd_test.yaml" | grep -B1 exp_alerts | sed -n 's/^ *alertname: //p' | sort -u)
+        <(cat "$BATS_TEST_TMPDIR"/variantd*_test.yaml | grep -B1 -A1 'alertname:' | grep -B1 exp_alerts | sed -n 's/^ *alertname: //p' | sort -u)
+}
+
+@test "each alert has a section of the page of what to do, and each section is of an alert" {
+    local rules=$OCV_TOP/contrib/kubernetes/chart/files/rules.yaml
+    diff <(sed -n 's/^ *- alert: //p' "$rules") <(sed -n 's/^## \(Variantd.*\)/\1/p' "$OCV_TOP/docs/runbooks.md")
+    diff <(sed -n 's/^ *- alert: //p' "$rules" | tr '[:upper:]' '[:lower:]') <(sed -n 's/^ *runbook_url: "docs\/runbooks.md#\(.*\)"/\1/p' "$rules")
+    # and it speaks only of metrics that there are
+    named "$OCV_TOP/docs/runbooks.md" | comm -23 - <(known) | diff /dev/null -
 }
 
 @test "the dashboard can be imported: datasource asked for, panels side by side, only metrics that there are" {
