@@ -134,6 +134,7 @@ int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, st
     PRINT(p, "%s_count %llu\n", name, total);
     print_number(p, m, METRIC_SENT_BYTES_TOTAL);
     print_number(p, m, METRIC_SLOW_READERS_TOTAL);
+    print_number(p, m, METRIC_UNRECORDED_CHOICES_TOTAL);
     int64_t at = atomic_load_explicit(&m->probed_at_ms, memory_order_relaxed);
     int64_t took = atomic_load_explicit(&m->probe_ms, memory_order_relaxed);
     int64_t read = atomic_load_explicit(&m->config_read_ms, memory_order_relaxed);

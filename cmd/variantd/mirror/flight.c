@@ -55,9 +55,11 @@ static void take_off(struct flight *f)
     *at = f->next;
 }
 
-static void log_failure(int status, const struct ocv_error *err)
+static void log_failure(const struct mirror *m, int status, const struct ocv_error *err)
 {
     static atomic_bool told; /* a failure of the directory is logged once */
+    if (status < 0)
+        metrics_add(m->metrics, METRIC_UNRECORDED_CHOICES_TOTAL, 1);
     if (status < 0 && !atomic_exchange(&told, true))
         log_line(LOG_LEVEL_WARNING, "choices are not recorded: %s", err->message);
 }
@@ -90,7 +92,7 @@ static void run_lookup(struct job *job)
             request_hurry(r, f->known_until_ms);
         pthread_mutex_unlock(&m->lock);
         struct ocv_error err = {0};
-        log_failure(ocv_record_note_write(note, m->settings->records, &err), &err);
+        log_failure(m, ocv_record_note_write(note, m->settings->records, &err), &err);
     }
     choice_drop_note(note);
     pthread_mutex_lock(&m->lock);
@@ -241,7 +243,7 @@ void choice_note(struct mirror_choice *choice, const struct mirror *mirror,
              reference->tag ? reference->tag : "");
     const struct ocv_record where = {
         .repository = reference->name, .reference = name, .secret = secret};
-    log_failure(ocv_record_note_new(index, entry, &where, &note, &err), &err);
+    log_failure(mirror, ocv_record_note_new(index, entry, &where, &note, &err), &err);
     if (note && !budget_acquire(ocv_record_note_size(note))) {
         ocv_record_note_free(note);
         note = NULL;

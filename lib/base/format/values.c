@@ -42,6 +42,13 @@ bool ocv_address_parse(const char *text, struct sockaddr_storage *out, socklen_t
     memcpy(host, text, n);
     host[n] = '\0';
     *out = (struct sockaddr_storage){0};
+    /* several colons and a port behind the last: what a template makes of an address and a port */
+    if (host[0] != '[' && strchr(host, ':')) {
+        six->sin6_family = AF_INET6;
+        six->sin6_port = htons((uint16_t)port);
+        *len = sizeof(*six);
+        return port && inet_pton(AF_INET6, host, &six->sin6_addr) == 1;
+    }
     if (host[0] != '[') {
         const char *address = strcmp(host, "localhost") ? host : "127.0.0.1";
         four->sin_family = AF_INET;

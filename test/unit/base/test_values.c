@@ -40,6 +40,8 @@ START_TEST(test_addresses)
                 {"128.0.0.1:1", "128.0.0.1", AF_INET, 1, false},
                 {"0.0.0.0:65535", "0.0.0.0", AF_INET, 65535, false},
                 {"[::1]:5050", "::1", AF_INET6, 5050, true},
+                {"fd00::1:9340", "fd00::1", AF_INET6, 9340, false},
+                {"::1:5050", "::1", AF_INET6, 5050, true},
                 {"[::]:1", "::", AF_INET6, 1, false}};
     for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
         struct sockaddr_storage address;
@@ -66,8 +68,8 @@ START_TEST(test_no_addresses)
     static const char *const bad[] = {
         "",           ":5050",         "127.0.0.1",    "127.0.0.1:",     "127.0.0.1:65536",
         "1.2.3.4:+5", "1.2.3.4: 5",    "1.2.3.4:5x",   "1.2.3.4:000005", "node.example:5050",
-        "::1:5050",   "[127.0.0.1]:1", "[::1:5050",    "[::1]",          "[:1",
-        "[]:1",       "localhost6:1",  "[localhost]:1"};
+        "::1:0",      "[127.0.0.1]:1", "[::1:5050",    "[::1]",          "[:1",
+        "fd00::x:1",  "fd00::1:x",     "[]:1",       "localhost6:1",  "[localhost]:1"};
     struct sockaddr_storage address;
     socklen_t len;
     char longer[300];
