@@ -190,6 +190,9 @@ bool cli_is_plain(const struct cli *cli);
 /** The file of a --profile: a file of that name, or the installed profile of a common machine
  *  ("h100"). Any other name without '/' is OCV_ERR_INVALID, with the names that are known. */
 int cli_profile_path(const char *text, char out[PATH_MAX], struct ocv_error *err) OCV_WARN_UNUSED;
+/** The machines that are asked about are others than this one: what its configuration says of it is
+ *  forgotten, and said once. Needs cli_load. */
+void cli_forget_host(struct cli *cli);
 /** The names of profiles that are installed, in order (d_name); each of them and the list is freed by
  *  the caller. Negative: there is no such directory. */
 int cli_profile_names(struct dirent ***names);

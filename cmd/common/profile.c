@@ -163,10 +163,21 @@ static int probe_machine(struct cli *cli, struct ocv_buffer *json, struct ocv_er
     return found.status;
 }
 
+void cli_forget_host(struct cli *cli)
+{
+    const char *key = ocv_config_forget_host(cli->config);
+    if (key)
+        cli_warn(cli, "`%s` of the configuration is about this machine, and not applied to others: "
+                      "flags are",
+                 key);
+}
+
 int cli_profile(struct cli *cli, struct ocv_error *err)
 {
     if (cli->profile)
         return OCV_OK;
+    if (cli->profile_file)
+        cli_forget_host(cli);
     ocv_auto_buffer json;
     ocv_buffer_init(&json, OCV_PROFILE_MAX);
     int status = cli->profile_file ? cli_read_profile(cli->profile_file, &json, err)

@@ -11,10 +11,12 @@
 #define REFERENCE_MAX 4608u
 #define NAME_LENGTH 52u /* with a suffix it still fits a DNS label */
 
+#define CLASSES_MAX ((size_t)1 << 20)
+
 struct claim_options {
     struct cli *cli;
     struct claim_slurm slurm;
-    const char *index_file, *image, *name, *pods_image, *engine;
+    const char *index_file, *image, *name, *pods_image, *engine, *classes;
     struct claim_job job;
     unsigned count;
     bool json;
@@ -29,6 +31,10 @@ static const struct ocv_option options[] = {
      .value = "kubernetes|slurm",
      .help = "the scheduler (kubernetes)",
      OCV_OPTION_WORD(struct claim_options, engine)},
+    {.name = "classes",
+     .value = "FILE",
+     .help = "the cluster's DeviceClasses; others are left out",
+     OCV_OPTION_TEXT(struct claim_options, classes)},
     {.group = claim_slurm_options, .offset = offsetof(struct claim_options, slurm)},
     {.name = "name",
      .value = "NAME",
@@ -107,6 +113,61 @@ static int find_names(const struct claim_options *r, const struct image *image,
     return OCV_OK;
 }
 
+/* "deviceclass.resource.k8s.io/gpu.example.com" or the name alone, a line each. */
+static bool names_class(const char *text, size_t len, const char *class)
+{
+    size_t n = strlen(class);
+    for (const char *line = text, *end = text + len; line < end;) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        const char *last = newline ? newline : end;
+        while (last > line && (last[-1] == '\r' || last[-1] == ' '))
+            last--;
+        if ((size_t)(last - line) >= n && !memcmp(last - n, class, n) &&
+            (last - n == line || last[-(ptrdiff_t)n - 1] == '/'))
+            return true;
+        line = newline ? newline + 1 : end;
+    }
+    return false;
+}
+
+/* Leave out alternatives whose DeviceClass the cluster lacks: one that does not exist leaves every
+ * pod of the claim pending, wherever it could run. */
+static int keep_classes(const struct claim_options *r, struct ocv_claim *claim,
+                        struct ocv_error *err)
+{
+    struct ocv_claim_alternative *list =
+        (struct ocv_claim_alternative *)(uintptr_t)claim->alternatives;
+    ocv_auto_buffer text;
+    size_t n = claim->n_alternatives;
+    ocv_buffer_init(&text, CLASSES_MAX);
+    if (!r->classes) {
+        for (size_t i = 1; i < n; i++)
+            if (strcmp(list[i].driver, list[0].driver) != 0) {
+                cli_warn(r->cli,
+                         "the claim names several DeviceClasses (%s, %s): a cluster that lacks one "
+                         "schedules no pod of it; --classes FILE names those that are there",
+                         list[0].driver, list[i].driver);
+                break;
+            }
+        return OCV_OK;
+    }
+    OCV_TRY(cli_read_file(r->classes, &text, err));
+    claim->n_alternatives = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool told = false;
+        if (text.len && names_class(text.data, text.len, list[i].driver)) {
+            list[claim->n_alternatives++] = list[i];
+            continue;
+        }
+        for (size_t k = 0; k < i; k++)
+            told = told || !strcmp(list[k].driver, list[i].driver);
+        if (!told)
+            cli_warn(r->cli, "the cluster has no DeviceClass %s: builds for it are left out",
+                     list[i].driver);
+    }
+    return OCV_OK;
+}
+
 static int make_claim(const struct claim_options *r, const struct image *image,
                       const struct claim_matched *matched, struct ocv_claim **out,
                       struct ocv_error *err)
@@ -126,6 +187,7 @@ static int make_claim(const struct claim_options *r, const struct image *image,
     OCV_TRY(ocv_claim_new(image->index, &resolve, out, err));
     for (size_t i = 0; i < (*out)->n_warnings; i++)
         cli_warn(cli, "%s", (*out)->warnings[i]);
+    OCV_TRY(keep_classes(r, *out, err));
     if (matched->entry || (*out)->n_alternatives || (*out)->n_nodes)
         return OCV_OK;
     ocv_error_set(err, OCV_ERR_NO_MATCH, "%s: no variant needs a device that can be claimed",
@@ -152,6 +214,7 @@ static int check_options(const struct claim_options *r, struct ocv_error *err)
                              : r->name       ? "--name"
                              : r->pods_image ? "--image"
                              : r->json       ? "--format json"
+                             : r->classes    ? "--classes"
                                              : NULL;
         if (r->count)
             return ocv_error_set(err, OCV_ERR_INVALID,

@@ -82,6 +82,7 @@ static int by_name(const void *a, const void *b)
 
 static int read_profile(struct cli *cli, struct coverage_host *host, struct ocv_error *err)
 {
+    cli_forget_host(cli);
     ocv_auto_buffer text;
     ocv_auto(ocv_profile) profile = NULL;
     ocv_buffer_init(&text, OCV_PROFILE_MAX);

@@ -97,6 +97,7 @@ int fleet_read(struct cli *cli, const char *path, bool strict, struct ocv_fleet 
 {
     struct stat st;
     struct fleet_source s = {.cli = cli, .fleet = fleet, .how = {.skip_bad = !strict}};
+    cli_forget_host(cli);
     if (ocv_config_overrides(cli->config)) {
         s.how.adapt = apply_overrides;
         s.how.data = cli;

@@ -99,6 +99,24 @@ static bool apply_override(json_t *root, const struct ocv_override *o)
     return true;
 }
 
+const char *ocv_config_forget_host(struct ocv_config *c)
+{
+    const struct {
+        const char *key, *origin;
+    } keys[] = {{"override", c->n_overrides ? c->overrides[0].origin : NULL},
+                {"devices", c->n_devices ? c->devices[0].origin : NULL},
+                {"os_features", c->os_features.count ? c->os_features.origins[0] : NULL}};
+    const char *first = NULL;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        /* a later source has replaced what an earlier one said of a key */
+        if (!keys[i].origin || !strncmp(keys[i].origin, "--", 2))
+            continue;
+        first = first ? first : keys[i].key;
+        ocv_config_clear(c, keys[i].key);
+    }
+    return first;
+}
+
 bool ocv_config_overrides(const struct ocv_config *config)
 {
     if (config->base)

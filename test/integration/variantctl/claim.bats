@@ -78,6 +78,21 @@ claim_slurm() { variantctl claim --index "$OCV_TOP/test/data/claim/$1.json" --fo
     run --separate-stderr -4 claim app --replicas 1 --profiles "$OCV_TOP/test/data/claim/app.json"
 }
 
+@test "only DeviceClasses that the cluster has" {
+    run --separate-stderr -0 claim app --format json
+    [[ $stderr == *"the claim names several DeviceClasses (gpu.nvidia.com, "*"--classes FILE names those that are there"* ]]
+    printf 'deviceclass.resource.k8s.io/gpu.amd.com\ndeviceclass.resource.k8s.io/mig.nvidia.com\n' >"$BATS_TEST_TMPDIR/classes"
+    run --separate-stderr -0 claim app --classes "$BATS_TEST_TMPDIR/classes" --format json
+    [ "$(jq -c '[.items[0].spec.spec.devices.requests[0].firstAvailable[].deviceClassName] | unique' <<<"$output")" = '["gpu.amd.com"]' ]
+    [[ $stderr == *"the cluster has no DeviceClass gpu.nvidia.com: builds for it are left out"* ]]
+    [[ $stderr != *"several DeviceClasses"* ]]
+    run --separate-stderr -0 claim app --classes - --format json <<<"gpu.nvidia.com"
+    [ "$(jq -c '[.items[0].spec.spec.devices.requests[0].firstAvailable[].deviceClassName] | unique' <<<"$output")" = '["gpu.nvidia.com"]' ]
+    run -3 claim app --classes /dev/null
+    [[ $output == *"no variant needs a device that can be claimed"* ]]
+    run -2 claim_slurm app --classes "$BATS_TEST_TMPDIR/classes" --features x
+}
+
 @test "so many devices of each pod" {
     run --separate-stderr -0 claim app --count 8 --format json
     [ "$(jq -c '[.items[0].spec.spec.devices.requests[0].firstAvailable[].count] | unique' <<<"$output")" = '[8]' ]

@@ -55,6 +55,21 @@ compare()
     [ "$(jq -r '.changes[0].after.digest' <<<"$output")" = "$(<"$BATS_TEST_TMPDIR/new")" ]
 }
 
+@test "what the configuration says of this machine is not said of others" {
+    { cat "$STATE/config.yaml"; echo 'override: {nvidia: {sm_arch: ["90_real"], cuda_version_lower_bound: ["12.9"]}}'; } >"$BATS_TEST_TMPDIR/own.yaml"
+    run -0 --separate-stderr "$VARIANTCTL" coverage --config "$STATE/config.yaml" --profiles "$STATE/fleet" --format json "$TEI:1.9"
+    plain=$output
+    run -0 --separate-stderr "$VARIANTCTL" coverage --config "$BATS_TEST_TMPDIR/own.yaml" --profiles "$STATE/fleet" --format json "$TEI:1.9"
+    [ "$output" = "$plain" ]
+    [[ $stderr == *'`override` of the configuration is about this machine, and not applied to others'* ]]
+    [ "$(grep -c override <<<"$stderr")" = 1 ] # once, however many machines
+    # one machine by its profile, too; flags are for whom they are given
+    run -0 --separate-stderr "$VARIANTCTL" resolve --config "$BATS_TEST_TMPDIR/own.yaml" --profile "$PROFILES/laptop.json" "$TEI:1.9"
+    [ "$(jq -r .selected.label <<<"$output")" != hopper-1.9 ]
+    run -0 --separate-stderr "$VARIANTCTL" lock --config "$BATS_TEST_TMPDIR/own.yaml" --profiles "$STATE/fleet" "$TEI:1.9"
+    [[ $(jq -r '.images[0].profiles.laptop | .label, .tag' <<<"$output") != *hopper* ]]
+}
+
 @test "nothing changes: exit 0; one of the two is the installed one where it is not named" {
     run -0 --separate-stderr "$VARIANTCTL" coverage --config "$STATE/config.yaml" --before "$STATE/new" --after "$STATE/new" \
         --profiles "$STATE/fleet" "$TEI:1.9"
