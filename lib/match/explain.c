@@ -70,7 +70,8 @@ int ocv_placement_explain(struct ocv_placement *p, size_t role, const struct ocv
     for (size_t i = 0; i < match->fleet->n_nodes; i++)
         nodes[match->fleet->nodes[i].class_place] += room->of_node[i] > 0;
     /* all images of the index; equally near ones in the order of candidates, then of the index */
-    size_t n = 0, fit = ocv_candidates(match, asked, room, pin, candidates);
+    size_t n = 0, fit;
+    OCV_TRY(ocv_candidates(match, asked, room, pin, candidates, &fit, err));
     for (size_t e = 0; e < match->n_entries; e++) {
         if (match->index->entries[e].code != OCV_REJECT_NONE || (pin != SIZE_MAX && pin != e))
             continue;

@@ -4,7 +4,7 @@
  * match (lib/match/match.c): one decision for each class, and a table of what it says of each
  * entry.
  *
- * candidates (lib/match/match.c): which entries a role could take on the classes that have
+ * candidates (lib/match/candidates.c): which entries a role could take on the classes that have
  * room, in what order, and how many members they have room for.
  *
  * place (lib/match/place.c): an entry for each role, and nodes for its members. Roles may want the
@@ -112,21 +112,22 @@ static inline bool class_runs(const struct ocv_match *match, const struct room *
 
 /** An entry that a role could take. */
 struct candidate {
-    size_t entry;      /* position */
-    size_t best_class; /* on which it is placed best */
-    uint64_t room;     /* members that all its nodes have room for */
+    size_t entry;  /* position */
+    size_t at;     /* its place before they were ordered */
+    uint64_t room; /* members that all its nodes have room for */
 };
 
-/** Order of two places in the orders of hosts, by what the resolver orders by first, and what is
- *  comparable between hosts. */
+/** Order of two places that one entry, or two, have on hosts, by what the resolver orders by first,
+ *  and what is comparable between hosts. */
 int ocv_match_compare_places(const struct ocv_candidate *a, const struct ocv_candidate *b);
 /** Does the class serve the role, leaving entries aside? */
 bool ocv_role_takes(const struct ocv_match *match, const struct ocv_match_role *role,
                     size_t class_place);
-/** The entries that a role could take, best first, in `list` of at least n_entries. `pin`: only the
- *  entry at this position, or SIZE_MAX. Returns their number. */
-size_t ocv_candidates(const struct ocv_match *match, const struct ocv_match_role *role,
-                      const struct room *room, size_t pin, struct candidate *list);
+/** The entries that a role could take, best first, in `list` of at least n_entries; *n of them.
+ *  `pin`: only the entry at this position, or SIZE_MAX. */
+int ocv_candidates(const struct ocv_match *match, const struct ocv_match_role *role,
+                   const struct room *room, size_t pin, struct candidate *list, size_t *n,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** How much room which roles could take: `room[m]` is the room of the nodes that exactly the roles
  * with a bit in `m` could take. */

@@ -218,8 +218,8 @@ static int place_members(struct placement_search *s, struct ocv_error *err)
         s->candidates[r] = calloc(s->match->n_entries + 1, sizeof(**s->candidates));
         if (!s->candidates[r])
             return ocv_error_nomem(err);
-        s->n_candidates[r] =
-            ocv_candidates(s->match, &s->request->roles[r], &s->room, s->pin, s->candidates[r]);
+        OCV_TRY(ocv_candidates(s->match, &s->request->roles[r], &s->room, s->pin, s->candidates[r],
+                               &s->n_candidates[r], err));
         s->chosen[r] = SIZE_MAX;
     }
     struct share share;

@@ -134,6 +134,11 @@ OCV_API const char *ocv_match_undecided(const struct ocv_match *match, size_t cl
 OCV_API const struct ocv_decision *ocv_match_decision(const struct ocv_match *match,
                                                       size_t class_place);
 
+/** The order of the index's entries for all nodes of the fleet, as ocv_match_place has it: `place_of`
+ *  gets the place of each (as many as ocv_index_count), SIZE_MAX of one that no node runs. */
+OCV_API int ocv_match_order(const struct ocv_match *match, size_t *place_of,
+                            struct ocv_error *err) OCV_WARN_UNUSED;
+
 /** What the members of a job must have in common. */
 enum ocv_match_policy {
     OCV_MATCH_HOMOGENEOUS, /**< one entry for all members of a role; the nodes are chosen */
@@ -159,9 +164,10 @@ struct ocv_match_request {
 };
 
 struct ocv_placement;
-/** Place members. Deterministic. Candidates are ordered by the best place that the order of
- *  ocv_resolve gives them on any node that may be taken, then by more such nodes, then by label;
- *  the first with room for all members is taken. Nodes of lower weight come first, then those that
+/** Place members. Deterministic. Candidates are ordered as the nodes that may be taken and run both
+ *  prefer; where none runs both, where they disagree or where that goes in circles, by the index:
+ *  variants before defaults, static namespaces, then the place in it. The first with room for all
+ *  members is taken. Nodes of lower weight come first, then those that
  *  would choose the entry by themselves, then by name. No placement is not an error. */
 OCV_API int ocv_match_place(const struct ocv_match *match, const struct ocv_match_request *request,
                             struct ocv_placement **out, struct ocv_error *err) OCV_WARN_UNUSED;

@@ -23,6 +23,7 @@ struct constraint_build {
     struct ocv_error *err;
     struct ocv_arena arena;
     uint32_t *id_of; /* of the index's properties; UINT32_MAX: no node has it */
+    size_t *order;   /* by entry: its place among all */
     uint64_t **runs; /* by entry: a bit for each kind that it fits */
     const struct ocv_candidate ***places; /* by entry and kind: place in the order */
     size_t words, n_kinds;
@@ -161,6 +162,7 @@ static int add_alternative(struct constraint_build *m, const struct ocv_entry *e
                                     .n_features = n,
                                     .n_values = n_values,
                                     .place = place,
+                                    .order = m->order[entry->position],
                                     .covers = covers};
     m->n++;
     for (size_t i = 0; i < m->n_kinds; i++)
@@ -182,6 +184,8 @@ static int add_alternative(struct constraint_build *m, const struct ocv_entry *e
 static int compare_alternatives(const void *pa, const void *pb)
 {
     const struct slurm_alternative *a = pa, *b = pb;
+    if (a->order != b->order) /* what nodes that run both prefer, and the index's own order */
+        return a->order < b->order ? -1 : 1;
     int order = ocv_match_compare_places(a->place, b->place);
     if (order)
         return order;
@@ -240,6 +244,10 @@ static int make_constraint(struct constraint_build *m, struct ocv_buffer *out)
         m->id_of[i] = (uint32_t)ocv_names_find(&m->nodes->by_name, m->nodes, text);
     }
     size_t n = m->index->n_entries;
+    m->order = ocv_arena_alloc(&m->arena, n + 1, sizeof(*m->order));
+    if (!m->order)
+        return ocv_error_nomem(m->err);
+    OCV_TRY(ocv_match_order(m->match, m->order, m->err));
     m->runs = ocv_arena_alloc(&m->arena, n + 1, sizeof(*m->runs));
     m->places = ocv_arena_alloc(&m->arena, n + 1, sizeof(*m->places));
     if (!m->runs || !m->places)

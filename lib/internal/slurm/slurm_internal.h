@@ -34,6 +34,7 @@ struct slurm_alternative {
     uint32_t *features;
     size_t n_features;
     size_t n_values;                   /* of them, those that the entry names: the first ones */
+    size_t order;                      /* the place of the entry among all */
     const struct ocv_candidate *place; /* the best of the kinds that it was made for */
     uint64_t *covers;                  /* a bit for each kind that has the features */
     size_t n_covers;

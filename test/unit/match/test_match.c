@@ -373,11 +373,76 @@ START_TEST(test_found_where_there_is_one)
 }
 END_TEST
 
+/* The better build wins, however few nodes run it: what nodes that run both prefer, and where none
+ * does, the index. */
+START_TEST(test_the_better_build_wins)
+{
+    json_t *two = index_json("accel");
+    add_entry(two, "linux/amd64", NULL, NULL);
+    add_entry(two, "linux/amd64", "hopper", "accel :: arch :: a2");
+    add_entry(two, "linux/amd64", "ampere", "accel :: arch :: a1");
+    ocv_auto(ocv_index) chips = index_from(two);
+    ocv_auto(ocv_fleet) fleet = new_fleet();
+    add_nodes(fleet, "a", 3, "amd64", "'a1'", "'12.8'"); /* no node runs both */
+    add_nodes(fleet, "h", 2, "amd64", "'a2'", "'12.8'");
+    ck_assert_str_eq(placed(fleet, chips, OCV_MATCH_HOMOGENEOUS, 2), "hopper: h1 h2");
+    ck_assert_str_eq(placed(fleet, chips, OCV_MATCH_HOMOGENEOUS, 1), "hopper: h1");
+    ck_assert_str_eq(placed(fleet, chips, OCV_MATCH_HOMOGENEOUS, 3), "ampere: a1 a2 a3");
+    ck_assert_str_eq(placed(fleet, chips, OCV_MATCH_BEST, 3), "h1=hopper h2=hopper a1=ampere");
+
+    json_t *drivers = index_json("accel");
+    add_entry(drivers, "linux/amd64", "old", "accel :: rt :: 12.4"); /* though it stands first */
+    add_entry(drivers, "linux/amd64", "new", "accel :: rt :: 12.8");
+    ocv_auto(ocv_index) versions = index_from(drivers);
+    ocv_auto(ocv_fleet) mixed = new_fleet();
+    add_nodes(mixed, "n", 2, "amd64", "'a1'", "'12.8','12.4'");
+    add_nodes(mixed, "o", 5, "amd64", "'a1'", "'12.4'");
+    ck_assert_str_eq(placed(mixed, versions, OCV_MATCH_HOMOGENEOUS, 2), "new: n1 n2");
+}
+END_TEST
+
+/* The same nodes in any order, and any number of each kind: one order of the entries. */
+START_TEST(test_order_of_entries_is_one)
+{
+    struct dice r = {11};
+    for (int round = 0; round < 100; round++) {
+        struct ocv_error err = {0};
+        json_t *kinds[8];
+        size_t first[16], places[16];
+        ocv_auto(ocv_index) index = random_index(&r);
+        for (size_t i = 0; i < 8; i++)
+            kinds[i] = random_profile(&r);
+        for (int shuffle = 0; shuffle < 100; shuffle++) {
+            ocv_auto(ocv_fleet) fleet = new_fleet();
+            ocv_auto(ocv_match) match = NULL;
+            unsigned start = roll(&r, 8), step = 2 * roll(&r, 4) + 1, n = 0;
+            for (unsigned i = 0; i < 8; i++)
+                for (unsigned k = 1 + roll(&r, 3); k; k--) {
+                    char name[16];
+                    snprintf(name, sizeof(name), "n%u", n++);
+                    ocv_auto(ocv_profile) profile =
+                        profile_from(json_incref(kinds[(start + i * step) % 8]));
+                    struct ocv_node node = {.name = name, .slots = 1};
+                    ck_assert_int_eq(ocv_fleet_add(fleet, &node, profile, &err), OCV_OK);
+                }
+            ck_assert_int_eq(ocv_match_new(fleet, index, NULL, &match, &err), OCV_OK);
+            ck_assert_int_eq(ocv_match_order(match, shuffle ? places : first, &err), OCV_OK);
+            if (shuffle)
+                ck_assert_mem_eq(places, first, ocv_index_count(index) * sizeof(*places));
+        }
+        for (size_t i = 0; i < 8; i++)
+            json_decref(kinds[i]);
+    }
+}
+END_TEST
+
 TEST_FILE
 {
     Suite *suite = suite_create("match");
     TCase *tcase = tcase_create("match");
     tcase_set_timeout(tcase, 120);
+    tcase_add_test(tcase, test_the_better_build_wins);
+    tcase_add_test(tcase, test_order_of_entries_is_one);
     tcase_add_test(tcase, test_class_is_what_resolution_reads);
     tcase_add_test(tcase, test_class_never_changes);
     tcase_add_test(tcase, test_every_node_as_resolve);
