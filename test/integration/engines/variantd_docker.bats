@@ -68,6 +68,21 @@ setup()
     [ "$output" = "this is rocm7.1" ]
 }
 
+@test "slim variants: a GPU gets the code of its own number, everybody else the image as it was" {
+    local original slim
+    original=$(python3 "$OCV_TOP/test/integration/slim.py" make "$STATE/layout" fat gzip "$OCV_BUILD/test/tools/gpu_library")
+    XDG_CACHE_HOME=$BATS_TEST_TMPDIR "$VARIANTCTL" slim --quiet "oci:$STATE/layout:fat" --for sm_90 --to "oci:$STATE/layout:slim"
+    slim=$("$VARIANTCTL" index show --format json "oci:$STATE/layout:slim" |
+        jq -r '.manifests[] | select(.annotations["dev.ocivariant.label"] == "sm90").digest')
+    push_within "$STATE/layout:slim" demo/slim:1
+    through h100
+    run -0 pull demo/slim:1
+    [ "$(stored demo/slim:1)" = "$slim" ]
+    through laptop
+    run -0 pull demo/slim:1
+    [ "$(stored demo/slim:1)" = "$original" ]
+}
+
 # bats test_tags=slow
 @test "a private image needs its user's own password, as without us" {
     private_as_without_us
