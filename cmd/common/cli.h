@@ -193,8 +193,8 @@ int cli_profile_path(const char *text, char out[PATH_MAX], struct ocv_error *err
 /** The machines that are asked about are others than this one: what its configuration says of it is
  *  forgotten, and said once. Needs cli_load. */
 void cli_forget_host(struct cli *cli);
-/** The names of profiles that are installed, in order (d_name); each of them and the list is freed by
- *  the caller. Negative: there is no such directory. */
+/** The names of profiles that are installed, in order (d_name); each of them and the list is freed
+ * by the caller. Negative: there is no such directory. */
 int cli_profile_names(struct dirent ***names);
 /** Only the latter: the file of the installed profile with this name. False: there is none. */
 bool cli_profile_installed(const char *name, char out[PATH_MAX]) OCV_WARN_UNUSED;

@@ -167,8 +167,9 @@ void cli_forget_host(struct cli *cli)
 {
     const char *key = ocv_config_forget_host(cli->config);
     if (key)
-        cli_warn(cli, "`%s` of the configuration is about this machine, and not applied to others: "
-                      "flags are",
+        cli_warn(cli,
+                 "`%s` of the configuration is about this machine, and not applied to others: "
+                 "flags are",
                  key);
 }
 

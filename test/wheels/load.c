@@ -44,7 +44,8 @@ static void follow(const Elf64_Shdr *sections, size_t n, const char *names, uint
     for (size_t i = 0; i < n; i++) {
         const Elf64_Shdr *s = &sections[i];
         const char *name = names + s->sh_name;
-        if (strcmp(name, ".nv_fatbin") && strcmp(name, "__nv_relfatbin") && strcmp(name, ".hip_fatbin"))
+        if (strcmp(name, ".nv_fatbin") && strcmp(name, "__nv_relfatbin") &&
+            strcmp(name, ".hip_fatbin"))
             continue;
         if (pointer < base + s->sh_addr || pointer >= base + s->sh_addr + s->sh_size)
             continue;

@@ -253,7 +253,7 @@ static int add_original(struct slim *s, const struct image *image,
 {
     ocv_auto(ocv_properties) fat = NULL;
     bool cuda_too = false, rocm_too = false;
-    char label[OCV_SLIM_LABEL_MAX];
+    char name[OCV_SLIM_LABEL_MAX], label[OCV_SLIM_LABEL_MAX + 8];
     for (size_t i = first; i < s->n_variants; i++) {
         cuda_too = cuda_too || s->variants[i].target.n;
         rocm_too = rocm_too || s->variants[i].target.n_gfx;
@@ -262,9 +262,11 @@ static int add_original(struct slim *s, const struct image *image,
         return OCV_OK;
     OCV_TRY(slim_describe_fat(s, content, source->given,
                               rocm ? OCV_CONTENT_HIP_CODE : OCV_CONTENT_CUDA_CODE, &fat, err));
-    slim_label(source, NULL, label);
-    if (cuda_too && rocm_too)
-        strcat(label, rocm ? ".rocm" : ".cuda");
+    bool both = cuda_too && rocm_too;
+    snprintf(label, sizeof(label), "%s%s", slim_label(source, NULL, name),
+             !both  ? ""
+             : rocm ? ".rocm"
+                    : ".cuda");
     if (!slim_fat_is_reached(s, first, fat) || slim_has_entry(image->index, source, label) ||
         (source->given && slim_same_properties(fat, source->given)))
         return OCV_OK;

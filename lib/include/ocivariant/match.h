@@ -134,8 +134,9 @@ OCV_API const char *ocv_match_undecided(const struct ocv_match *match, size_t cl
 OCV_API const struct ocv_decision *ocv_match_decision(const struct ocv_match *match,
                                                       size_t class_place);
 
-/** The order of the index's entries for all nodes of the fleet, as ocv_match_place has it: `place_of`
- *  gets the place of each (as many as ocv_index_count), SIZE_MAX of one that no node runs. */
+/** The order of the index's entries for all nodes of the fleet, as ocv_match_place has it:
+ * `place_of` gets the place of each (as many as ocv_index_count), SIZE_MAX of one that no node
+ * runs. */
 OCV_API int ocv_match_order(const struct ocv_match *match, size_t *place_of,
                             struct ocv_error *err) OCV_WARN_UNUSED;
 

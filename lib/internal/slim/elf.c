@@ -13,9 +13,9 @@
 #define DT_RELR_TAG 36
 #define WRAPPER_SIZE 24u
 #define WRAPPER_POINTER 8u
-#define INFLATED_MIN ((uint64_t)64 << 20) /* all bundles of a file together may inflate to this, \
-                                           */
-#define INFLATED_RATIO 64u                /* or to so many times the file */
+/* All bundles of a file together may inflate to so much, or to so many times the file. */
+#define INFLATED_MIN ((uint64_t)64 << 20)
+#define INFLATED_RATIO 64u
 #define REGIONS_MAX ((size_t)1 << 18)
 
 /* Wrappers of regions: where they are, and their first word. */

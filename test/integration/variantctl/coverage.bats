@@ -61,7 +61,7 @@ compare()
     plain=$output
     run -0 --separate-stderr "$VARIANTCTL" coverage --config "$BATS_TEST_TMPDIR/own.yaml" --profiles "$STATE/fleet" --format json "$TEI:1.9"
     [ "$output" = "$plain" ]
-    [[ $stderr == *'`override` of the configuration is about this machine, and not applied to others'* ]]
+    [[ $stderr == *"override"*" of the configuration is about this machine, and not applied to others"* ]]
     [ "$(grep -c override <<<"$stderr")" = 1 ] # once, however many machines
     # one machine by its profile, too; flags are for whom they are given
     run -0 --separate-stderr "$VARIANTCTL" resolve --config "$BATS_TEST_TMPDIR/own.yaml" --profile "$PROFILES/laptop.json" "$TEI:1.9"

@@ -286,9 +286,9 @@ TABLE
 }
 
 @test "slim: an index that has variants keeps them, and each gets slim ones" {
-    cuda=$(make cuda)
-    rocm=$(slim_py rocm "$L" rocm "$OCV_BUILD/test/tools/hip_library")
-    plain=$(slim_py make "$L" plain none /dev/null)
+    make cuda
+    slim_py rocm "$L" rocm "$OCV_BUILD/test/tools/hip_library"
+    slim_py make "$L" plain none /dev/null
     run -0 --separate-stderr "$VARIANTCTL" index create "oci:$L:varied" --namespaces "nvidia, amd" --default "oci:$L:plain" \
         "cuda12=oci:$L:cuda,nvidia :: cuda_version_lower_bound :: 12.4" "rocm=oci:$L:rocm,amd :: gfx_arch :: gfx90a, amd :: gfx_arch :: gfx942"
     before=$("$VARIANTCTL" index show --format json "oci:$L:varied")
@@ -298,6 +298,7 @@ TABLE
         [ "$output" = "cuda12 cuda12.fat cuda12.sm80 rocm rocm.fat rocm.gfx942" ] || [ "$output" = "cuda12 cuda12.fat cuda12.sm80 rocm rocm.gfx942" ]
         # what was there is as it was
         after=$("$VARIANTCTL" index show --insecure "$R" --format json "$to")
+        # shellcheck disable=SC2016 # jq's variables
         run -0 jq -en --argjson a "$before" --argjson b "$after" '$a.manifests - $b.manifests == []'
         while read -r profile label; do
             run -0 --separate-stderr "$VARIANTCTL" resolve --insecure "$R" --profile "$PROFILES/$profile.json" "$to"
