@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define STEP ((uint64_t)1 << 20) /* bytes that are compared at once; a multiple of a word */
+
 struct check {
     const struct ocv_slim_elf *old, *new;
     const struct ocv_slim_target *target;
@@ -64,6 +66,8 @@ static const char *check_regions(const struct check *check)
                                         check->target, check->new->bytes + new->offset + to->old,
                                         to->old_size))
                 return wrong;
+            ocv_slim_release(check->old->bytes + old->offset + from->old, from->old_size);
+            ocv_slim_release(check->new->bytes + new->offset + to->old, to->old_size);
         }
     }
     return check->new->n_devices == check->old->n_devices ? NULL : wrong;
@@ -124,12 +128,16 @@ static const char *check_sections(const struct check *check)
         if (device || a->sh_type == SHT_NULL || a->sh_type == SHT_NOBITS)
             continue;
         const unsigned char *x = old->bytes + a->sh_offset, *y = new->bytes + b->sh_offset;
-        if (memcmp(x, y, a->sh_size) == 0)
-            continue;
-        for (uint64_t at = 0; at < a->sh_size; at += 8) {
-            size_t n = a->sh_size - at < 8 ? a->sh_size - at : 8;
-            if (memcmp(x + at, y + at, n) != 0 && (n < 8 || !may_differ(check, a, at)))
-                return "bytes of the new file differ that are no device code";
+        for (uint64_t from = 0, step; from < a->sh_size; from += step) {
+            step = a->sh_size - from < STEP ? a->sh_size - from : STEP;
+            bool same = memcmp(x + from, y + from, step) == 0;
+            for (uint64_t at = from; at < from + step && !same; at += 8) {
+                size_t n = from + step - at < 8 ? from + step - at : 8;
+                if (memcmp(x + at, y + at, n) != 0 && (n < 8 || !may_differ(check, a, at)))
+                    return "bytes of the new file differ that are no device code";
+            }
+            ocv_slim_release(x + from, step);
+            ocv_slim_release(y + from, step);
         }
     }
     return NULL;

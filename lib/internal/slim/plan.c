@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STEP ((uint64_t)4 << 20) /* of code, that is looked through */
 #define ALONE_MAX 16u /* regions without a wrapper; published libraries have one at most */
 
 /* The segment that a section of device code lies in. */
@@ -95,6 +96,8 @@ static bool code_takes_region(const struct ocv_slim_elf *elf)
             continue;
         const unsigned char *bytes = elf->bytes + s->sh_offset;
         for (uint64_t at = 0; at + 6 <= s->sh_size; at++) {
+            if (at && at % STEP == 0)
+                ocv_slim_release(bytes + at - STEP, STEP);
             if (bytes[at] != 0x8d || (bytes[at + 1] & 0xc7) != 0x05)
                 continue;
             uint64_t address =
@@ -239,6 +242,7 @@ static bool pack_regions(struct ocv_slim_elf *elf, const struct ocv_slim_target 
                                               target, NULL, result, &elf->why);
             if (!r->new_size)
                 return false;
+            ocv_slim_release(elf->bytes + device->offset + r->old, r->old_size);
             uint64_t within = r->old & (device->align - 1);
             r->new = (next & ~(device->align - 1)) + within;
             if (r->new < next)

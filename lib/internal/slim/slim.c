@@ -30,6 +30,15 @@ static int map_file(int fd, size_t size, int protection, struct map *out, struct
     return OCV_OK;
 }
 
+void ocv_slim_release(const unsigned char *bytes, uint64_t size)
+{
+    const uintptr_t page = 65536; /* the largest */
+    uintptr_t from = ((uintptr_t)bytes + page - 1) & ~(page - 1);
+    uintptr_t to = ((uintptr_t)bytes + size) & ~(page - 1);
+    if (to > from)
+        (void)madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
 /* The room itself where the file system can give it, so that a full one is told here. */
 static int make_room(int fd, size_t size, struct ocv_error *err)
 {

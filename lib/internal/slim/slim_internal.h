@@ -160,6 +160,11 @@ static inline void ocv_slim_put64(unsigned char *p, uint64_t value)
         p[i] = (unsigned char)(value >> (8 * i));
 }
 
+/** Bytes of a mapped file that are not looked at again soon: their pages go back to the page cache,
+ * so that libraries of gigabytes take little memory. Bytes that are mapped for writing stay as they
+ *  are. */
+void ocv_slim_release(const unsigned char *bytes, uint64_t size);
+
 /** Up to the next multiple of `unit`, a power of two. */
 static inline uint64_t ocv_slim_up(uint64_t value, uint64_t unit)
 {

@@ -14,8 +14,14 @@ struct output {
 /* Bytes of the old file, of which none is taken out, at their new place. */
 static void copy_range(const struct output *out, uint64_t from, uint64_t to)
 {
-    if (to > from)
-        memcpy(out->bytes + ocv_slim_moved(out->elf, from), out->elf->bytes + from, to - from);
+    const uint64_t step = (uint64_t)16 << 20;
+    for (uint64_t n; from < to; from += n) {
+        n = to - from < step ? to - from : step;
+        unsigned char *into = out->bytes + ocv_slim_moved(out->elf, from);
+        memcpy(into, out->elf->bytes + from, n);
+        ocv_slim_release(out->elf->bytes + from, n);
+        ocv_slim_release(into, n);
+    }
 }
 
 /* Where an address of device code leads afterwards. */
@@ -105,8 +111,11 @@ void ocv_slim_write(const struct ocv_slim_elf *elf, const struct ocv_slim_target
         for (size_t k = 0; k < device->n_regions; k++) {
             const struct ocv_slim_region *r = &device->regions[k];
             const char *why;
-            ocv_slim_region_cut(elf->bytes + device->offset + r->old, r->old_size, target,
-                                bytes + ocv_slim_moved(elf, device->offset) + r->new, NULL, &why);
+            unsigned char *into = bytes + ocv_slim_moved(elf, device->offset) + r->new;
+            ocv_slim_region_cut(elf->bytes + device->offset + r->old, r->old_size, target, into,
+                                NULL, &why);
+            ocv_slim_release(elf->bytes + device->offset + r->old, r->old_size);
+            ocv_slim_release(into, r->new_size);
         }
     }
     copy_range(&out, at, elf->len);

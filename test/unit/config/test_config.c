@@ -135,7 +135,7 @@ static const struct {
     {"listen: 127.0.0.1:65536\n", "ADDRESS:PORT"},
     {"listen: 127.0.0.1:+1\n", "ADDRESS:PORT"},
     {"listen: example.com:80\n", "ADDRESS:PORT"},
-    {"listen: '::1:80'\n", "ADDRESS:PORT"},
+    {"listen: '::1:0'\n", "ADDRESS:PORT"},
     {"metrics_listen: '[::1:80'\n", "invalid value '[::1:80' for metrics_listen: "},
     {"socket: run/variantd.sock\n", "absolute path"},
     {"to: [docker]\n", "f.yaml:1:"},
