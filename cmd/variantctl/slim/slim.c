@@ -503,7 +503,7 @@ static void slim_free(struct slim *s)
 int cmd_slim(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
-    struct slim s = {.build = {.cli = cli}, .lock = -1};
+    struct slim s = {.build = {.cli = cli}, .lock = -1, .asking = PTHREAD_MUTEX_INITIALIZER};
     int status, code = cli_read(cli, &command, &s, argc, argv);
     if (code >= 0)
         return code;

@@ -4,7 +4,9 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
+#include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Annotations that speak of the bytes of a compressed layer: eStargz and zstd:chunked. */
 static const char *const byte_annotations[] = {
@@ -169,44 +171,113 @@ static int derive_variant(struct slim *slim, const json_t *manifest,
     return OCV_OK;
 }
 
+/* The threads that make a variant's layers: while one cuts, another reads or compresses. */
+#define CREW_MAX 4u
+
+struct crew {
+    struct slim *slim;
+    const struct image *from;
+    const struct manifest_doc *child;
+    const struct slim_list *lists;
+    struct slim_variant *variant;
+    pthread_mutex_t lock;   /* of what follows, and of the progress */
+    size_t next;            /* layer */
+    struct ocv_error error; /* the first one; the others end with their layer */
+};
+
 static void draw_progress(void *data, int64_t done)
 {
+    struct crew *crew = data;
     (void)done;
-    progress_tick(data);
+    pthread_mutex_lock(&crew->lock);
+    progress_tick(crew->slim->progress);
+    pthread_mutex_unlock(&crew->lock);
+}
+
+/* The next layer; false: there is none, or another one has failed. */
+static bool next_layer(struct crew *crew, size_t *i)
+{
+    const struct slim_variant *v = crew->variant;
+    char size[FORMAT_NUMBER_MAX];
+    pthread_mutex_lock(&crew->lock);
+    while (crew->next < v->n_layers && !crew->lists[crew->next].n)
+        crew->next++;
+    bool more = crew->next < v->n_layers && crew->error.status >= 0;
+    *i = more ? crew->next++ : 0;
+    if (more)
+        progress_status(crew->slim->progress, "slimming", crew->from->text,
+                        "%s: layer %zu of %zu, %s", v->label, *i + 1, v->n_layers,
+                        format_bytes(ocv_manifest_layer(crew->child->manifest, *i)->size, size));
+    pthread_mutex_unlock(&crew->lock);
+    return more;
+}
+
+static void *make_layers(void *data)
+{
+    struct crew *crew = data;
+    struct layer_reader reader = {.cli = crew->slim->build.cli,
+                                  .image = crew->from,
+                                  .stop = crew->slim->build.cli->interrupted,
+                                  .progress = draw_progress,
+                                  .data = crew};
+    for (size_t i; next_layer(crew, &i);) {
+        struct ocv_error err = {0};
+        int status = slim_layer_make(crew->slim, &reader,
+                                     ocv_manifest_layer(crew->child->manifest, i), &crew->lists[i],
+                                     &crew->variant->serves, &crew->variant->layers[i], &err);
+        pthread_mutex_lock(&crew->lock);
+        if (status < 0 && crew->error.status >= 0)
+            crew->error = err;
+        pthread_mutex_unlock(&crew->lock);
+    }
+    ocv_registry_free(reader.registry);
+    return NULL;
+}
+
+static int make_all_layers(struct crew *crew, struct ocv_error *err)
+{
+    pthread_t threads[CREW_MAX];
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t work = 0, n = 0;
+    for (size_t i = 0; i < crew->variant->n_layers; i++)
+        work += crew->lists[i].n != 0;
+    pthread_mutex_init(&crew->lock, NULL);
+    /* this thread is one of them */
+    while (n + 1 < work && n + 1 < CREW_MAX && (long)n + 1 < processors &&
+           pthread_create(&threads[n], NULL, make_layers, crew) == 0)
+        n++;
+    make_layers(crew);
+    while (n)
+        pthread_join(threads[--n], NULL);
+    pthread_mutex_destroy(&crew->lock);
+    if (crew->error.status < 0 && err)
+        *err = crew->error;
+    return crew->error.status;
 }
 
 int slim_image_make(struct slim *slim, const struct image *from, const struct manifest_doc *child,
                     const struct ocv_buffer *config, const struct slim_list *lists,
                     struct slim_variant *variant, struct ocv_error *err)
 {
-    struct cli *cli = slim->build.cli;
-    struct layer_reader reader = {.cli = cli,
-                                  .image = from,
-                                  .stop = cli->interrupted,
-                                  .progress = draw_progress,
-                                  .data = slim->progress};
+    struct crew crew = {
+        .slim = slim, .from = from, .child = child, .lists = lists, .variant = variant};
     struct ocv_descriptor new_config;
     int status = OCV_OK;
     bool dry = slim->build.options.dry_run;
     memcpy(variant->base, child->descriptor.digest, sizeof(variant->base));
-    for (size_t i = 0; i < variant->n_layers && status >= 0; i++) {
+    for (size_t i = 0; i < variant->n_layers && dry && status >= 0; i++)
+        status = slim_layer_estimate(ocv_manifest_layer(child->manifest, i), &lists[i],
+                                     &variant->serves, &variant->layers[i], err);
+    if (!dry)
+        status = make_all_layers(&crew, err);
+    progress_status_end(slim->progress);
+    OCV_TRY(status);
+    for (size_t i = 0; i < variant->n_layers; i++) {
         const struct ocv_descriptor *layer = ocv_manifest_layer(child->manifest, i);
-        char size[FORMAT_NUMBER_MAX];
-        if (!dry && lists[i].n)
-            progress_status(slim->progress, "slimming", from->text, "%s: layer %zu of %zu, %s",
-                            variant->label, i + 1, variant->n_layers,
-                            format_bytes(layer->size, size));
-        status =
-            dry ? slim_layer_estimate(layer, &lists[i], &variant->serves, &variant->layers[i], err)
-                : slim_layer_make(slim, &reader, layer, &lists[i], &variant->serves,
-                                  &variant->layers[i], err);
         variant->before += layer->size;
         variant->after +=
             variant->layers[i].rewritten ? variant->layers[i].descriptor.size : layer->size;
     }
-    progress_status_end(slim->progress);
-    ocv_registry_free(reader.registry);
-    OCV_TRY(status);
     for (size_t i = 0; i < variant->n_layers; i++)
         variant->cut = variant->cut || variant->layers[i].rewritten;
     if (dry || !variant->cut)

@@ -105,9 +105,13 @@ static bool blob_is_there(struct slim *slim, const struct ocv_descriptor *d)
         return true;
     if (!layer_is_known(d->digest))
         return false;
-    if (to->reference)
-        return ocv_registry_has_blob(slim->build.cli->registry, to->reference, d->digest, d->size,
-                                     NULL) == 1;
+    if (to->reference) {
+        pthread_mutex_lock(&slim->asking);
+        int has = ocv_registry_has_blob(slim->build.cli->registry, to->reference, d->digest,
+                                        d->size, NULL);
+        pthread_mutex_unlock(&slim->asking);
+        return has == 1;
+    }
     return to->layout && ocv_layout_has_blob(to->layout, d->digest, d->size);
 }
 

@@ -79,6 +79,7 @@ struct slim {
     bool keeps_stage; /**< what is in it is needed when the command is run again */
     int lock;         /**< its directory, locked; or -1 */
     struct ocv_layout *stage;
+    pthread_mutex_t asking; /**< of the build's client, which layers ask for what the target has */
     struct progress *progress;
 };
 
