@@ -19,6 +19,7 @@ proxy_find_policy(const struct proxy *p, const struct ocv_reference *reference, 
     *out = *p->options.decide;
     out->config = policy->config;
     out->enforce = policy->enforce;
+    out->closed = policy->closed;
     out->socket = policy->socket;
     out->choose = ocv_config_choose(ocv_config_for_reference(policy->config, reference));
     return policy;
@@ -29,14 +30,19 @@ static void *run_decisions(void *data)
     struct proxy *p = data;
     struct decide decide;
     char last[OCV_DIGEST_MAX] = "";
+    unsigned last_generation = 0;
     struct timespec when;
     pthread_mutex_lock(&p->lock);
     while (!p->stopping) {
         pthread_mutex_unlock(&p->lock);
         const struct verdict_policy *policy = proxy_find_policy(p, NULL, &decide);
+        unsigned generation = live_policy_generation(p->options.policy);
+        if (generation != last_generation) /* `override` makes another profile of the same text */
+            last[0] = '\0';
+        last_generation = generation;
         decide_again(&decide, last);
         if (p->options.workload)
-            workload_tend(p->options.workload, &decide, live_policy_generation(p->options.policy));
+            workload_tend(p->options.workload, &decide, generation);
         live_policy_put(p->options.policy, policy);
         clock_gettime(CLOCK_MONOTONIC, &when); /* the wall clock may be set back */
         when.tv_sec += AGAIN_S;

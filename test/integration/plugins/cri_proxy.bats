@@ -385,6 +385,38 @@ asked()
     grep -q "$PINNED passes unchanged: no profile of this node" "$STATE/log/proxy"
 }
 
+@test "a pin that had an image, without a resolver: that image; refused where fail is closed" {
+    local first
+    first=$(proxied pull "$PINNED")
+    stop_daemon proxy
+    cri rmi "$first"
+    echo "socket: $STATE/nobody.sock" >"$STATE/none.yaml"
+    start_proxy h100 --config "$STATE/none.yaml"
+    run -0 proxied pull "$PINNED"
+    [ "$output" = "$first" ]
+    grep -q "$PINNED -> $(digest_of cuda12.8), as before: no profile of this node" "$STATE/log/proxy"
+    cri rmi "$first"
+    echo 'fail: closed' >>"$STATE/none.yaml"
+    kill -HUP "$(cat "$STATE/pids/proxy")"
+    await proxy grep -q 'configuration read again' "$STATE/log/proxy"
+    run ! proxied pull "$PINNED"
+    [[ $output == *"no profile of this node"* ]]
+    [ "$(cri images | grep -c demo/app)" = 0 ]
+}
+
+@test "override and disable of the configuration count, after a reload too" {
+    stop_daemon proxy
+    printf 'socket: %s\noverride: {nvidia: {cuda_version_lower_bound: ["12.6"]}}\n' "$STATE/h100.sock" >"$BATS_TEST_TMPDIR/config.yaml"
+    start_daemon proxy "$CRI_PROXY" --listen "$STATE/proxy.sock" --backend "$STATE/cri.sock" \
+        --config "$BATS_TEST_TMPDIR/config.yaml" --state "$PROXY_STATE" --records "$BATS_TEST_TMPDIR/records" -v
+    await proxy grep -q 'image service on' "$STATE/log/proxy"
+    run -0 proxied pull "$PINNED"
+    [ "$(repo_digest "$output")" = "$PLAIN_REGISTRY/demo/app@$(digest_of cuda12.6)" ]
+    printf 'socket: %s\ndisable: [nvidia]\n' "$STATE/h100.sock" >"$BATS_TEST_TMPDIR/config.yaml"
+    kill -HUP "$(cat "$STATE/pids/proxy")"
+    await proxy grep -q "the node has changed: $PINNED -> $(digest_of cpu.v3)" "$STATE/log/proxy"
+}
+
 @test "nothing that fits: the index itself is pulled, and the reason said" {
     local layout=$STATE/only
     mkimage "$layout" rocm --file etc/build=rocm --label build=rocm

@@ -28,6 +28,7 @@ struct pinned_choice {
     const struct ocv_entry *entry; /* the chosen entry, or NULL */
     struct ocv_registry *registry; /* that is asked; NULL: for a kept index */
     bool secret;                   /* read with the request's credentials */
+    bool no_profile;               /* it is not known what this node is */
 };
 
 static void question_free(struct pinned_choice *q)
@@ -56,8 +57,10 @@ int decide_profile(const struct decide *d, struct ocv_profile **out, char digest
     if (http != 200)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND,
                              "no profile of this node: variantd answers HTTP %ld", http);
-    status = ocv_digest_bytes(text.data ? text.data : "", text.len, digest, err);
-    return status < 0 ? status : ocv_profile_parse(text.data ? text.data : "", text.len, out, err);
+    ocv_auto(ocv_profile) plain = NULL;
+    OCV_TRY(ocv_digest_bytes(text.data ? text.data : "", text.len, digest, err));
+    OCV_TRY(ocv_profile_parse(text.data ? text.data : "", text.len, &plain, err));
+    return ocv_config_override_profile(d->config, plain, out, err);
 }
 
 int decide_walk(struct ocv_registry *registry, const struct ocv_reference *reference,
@@ -90,8 +93,10 @@ static int decide_choose(struct pinned_choice *q, const char *media_type, struct
     OCV_TRY(decide_walk(q->registry, q->reference, &q->index, err));
     if (!ocv_index_has_variants(q->index))
         return OCV_OK;
-    if (!q->profile)
-        OCV_TRY(decide_profile(q->decide, &q->profile, digest, err));
+    if (!q->profile && decide_profile(q->decide, &q->profile, digest, err) < 0) {
+        q->no_profile = true;
+        return err->status;
+    }
     OCV_TRY(ocv_resolve(q->index, q->profile, &options, &q->decision, err));
     q->entry = ocv_decision_selected(q->decision);
     return q->entry ? OCV_OK : ocv_error_set(err, OCV_ERR_NO_MATCH, "no entry fits this node");
@@ -122,19 +127,47 @@ static int keep_choice(const struct pinned_choice *q, struct ocv_error *err)
     return OCV_OK;
 }
 
-/* The previous child, resolved again from the kept index with the current profile. False: a
- * registry must be asked. */
-static bool choose_kept(const struct decide *decide, const char *key, char child[OCV_DIGEST_MAX])
+/* What is known of a pin before any registry is asked. */
+enum kept {
+    KEPT_NONE, /* ask a registry */
+    KEPT_SAME, /* the previous child is the current profile's, too */
+    KEPT_BLIND /* there is one, and no profile to say whether it still is this node's */
+};
+
+/* The previous child, resolved again from the kept index with the current profile. */
+static enum kept choose_kept(const struct decide *decide, const char *key,
+                             char child[OCV_DIGEST_MAX], struct ocv_error *err)
 {
-    struct pinned_choice q = {.decide = decide};
-    struct ocv_error err = {0};
+    auto_question q = {.decide = decide};
     ocv_buffer_init(&q.body, STATE_INDEX_MAX);
-    bool same =
-        state_find_pinned(decide->state, key, child) && state_checked(decide->state, key, child) &&
-        state_index(decide->state, strrchr(key, '@') + 1, &q.body, &err) == OCV_OK &&
-        decide_choose(&q, NULL, &err) == OCV_OK && q.entry && strcmp(q.entry->digest, child) == 0;
-    question_free(&q);
-    return same;
+    snprintf(q.key, sizeof(q.key), "%s", key);
+    if (!state_find_pinned(decide->state, key, child) ||
+        state_index(decide->state, strrchr(key, '@') + 1, &q.body, err) < 0)
+        return KEPT_NONE;
+    int status = decide_choose(&q, NULL, err);
+    if (q.no_profile)
+        return KEPT_BLIND;
+    return status == OCV_OK && q.entry && strcmp(q.entry->digest, child) == 0 &&
+                   state_checked(decide->state, key, child)
+               ? KEPT_SAME
+               : KEPT_NONE;
+}
+
+/* The node's profile is not known, and this pin has been another image than the engine's choice:
+ * `fail` decides. Open: the image that it was, so that a pod which starts again is what it was. */
+static bool pull_blind(const struct decide *decide, const char *text, const char *child,
+                       const struct ocv_error *why, char out[PINNED_TEXT_MAX],
+                       char refused[DECIDE_REASON_MAX])
+{
+    if (decide->closed) {
+        snprintf(refused, DECIDE_REASON_MAX, "ocivariant: %.200s: %.150s", text, why->message);
+        log_line("refused: %s", refused);
+        return false;
+    }
+    if (!pinned_rewrite(text, strlen(text), child, out))
+        return false;
+    log_line("%s -> %s, as before: %s", text, child, why->message);
+    return true;
 }
 
 /* No entry meets the requirements, or one that would is denied: the engine must not choose by
@@ -236,11 +269,14 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
     refused[0] = '\0';
     if (!q.reference || !pinned_key(q.reference, q.key) || state_checked(decide->state, q.key, ""))
         return false;
-    if (!shadow && choose_kept(decide, q.key, child) &&
-        pinned_rewrite(text, strlen(text), child, out)) {
+    enum kept kept = shadow ? KEPT_NONE : choose_kept(decide, q.key, child, &err);
+    if (kept == KEPT_BLIND)
+        return *known = pull_blind(decide, text, child, &err, out, refused);
+    if (kept == KEPT_SAME && pinned_rewrite(text, strlen(text), child, out)) {
         log_line("%s -> %s, as before", text, child);
         return *known = true;
     }
+    err = (struct ocv_error){0};
     int status = pinned_credentials(auth, q.reference->host, &err);
     q.secret = auth->username || auth->identity_token || auth->registry_token;
     if (status == OCV_OK)

@@ -20,6 +20,7 @@
 struct decide {
     const struct ocv_config *config; /**< `registries`, and the resolver's settings */
     bool enforce;                    /**< refuse if nothing meets the requirements */
+    bool closed;                     /**< refuse if the node's profile is not known */
     const char *socket;              /**< variantd's */
     const char *profile_file;        /**< profile to use instead of variantd's, or NULL */
     const char
@@ -42,7 +43,8 @@ struct decide {
  *
  *  `refused`: why the pull must not go on, or empty: the configuration requires something of that
  *  repository that no image of the index gives this node, and what the engine would take instead is
- *  what the administrator does not want. */
+ *  what the administrator does not want; or `closed`, and a pin that had an image of its own cannot
+ *  be resolved without a profile. Open, it gets the image that it had. */
 bool decide_pull(const struct decide *decide, const char *text, struct wire_auth *auth,
                  const volatile int *interrupted, char out[PINNED_TEXT_MAX], bool *known,
                  bool *silent, char refused[DECIDE_REASON_MAX]);
@@ -56,7 +58,7 @@ void decide_again(const struct decide *decide, char last[OCV_DIGEST_MAX]);
  *  `registry` is NULL for a kept index: OCV_ERR_NOT_FOUND, since the rest of it is not kept. */
 int decide_walk(struct ocv_registry *registry, const struct ocv_reference *reference,
                 struct ocv_index **index, struct ocv_error *err) OCV_WARN_UNUSED;
-/** This node's profile, and the digest of its text. */
+/** This node's profile as the configuration overrides it, and the digest of its text. */
 int decide_profile(const struct decide *decide, struct ocv_profile **out,
                    char digest[OCV_DIGEST_MAX], struct ocv_error *err) OCV_WARN_UNUSED;
 /** The directory of records, or NULL if its name is too long. */
