@@ -215,6 +215,25 @@ YAML
     [ -z "$(rendered --set announce=true --set remove=true | jq -r 'select(.kind | test("^Cluster|^Validating")) | .kind')" ]
 }
 
+@test "startupTaint: a token, for one taint to be taken away, and for labels only with announce" {
+    helm_here
+    rules() { jq -r 'select(.kind == "ValidatingAdmissionPolicy") | .spec.validations[].expression'; }
+    rendered --set startupTaint=dev.ocivariant/not-ready >"$BATS_TEST_TMPDIR/all"
+    [ "$(jq -r 'select(.kind == "DaemonSet") | .spec.template.spec.containers[0] | [any(.args[]; . == "--startup-taint=dev.ocivariant/not-ready"),
+        any(.args[]; startswith("--announce")), any(.env[]; .name == "NODE_NAME"), any(.volumeMounts[]; .name == "token")] | tostring' \
+        "$BATS_TEST_TMPDIR/all")" = "[true,false,true,true]" ]
+    [ "$(jq -c 'select(.kind == "ClusterRole") | .rules' "$BATS_TEST_TMPDIR/all")" = '[{"apiGroups":[""],"resources":["nodes"],"verbs":["patch"]}]' ]
+    run -0 rules <"$BATS_TEST_TMPDIR/all"
+    [[ $output == *"t.key == 'dev.ocivariant/not-ready' || t in variables.taints"* && $output != *"startsWith('dev.ocivariant/')"* ]]
+    run -0 rules < <(rendered --set announce=true)
+    [[ $output == *"object.spec == oldObject.spec"* && $output != *taints* ]]
+    run -0 rules < <(rendered --set announce=true --set startupTaint=dev.ocivariant/not-ready)
+    [[ $output == *"startsWith('dev.ocivariant/')"* && $output == *taints* && $output != *"object.spec == oldObject.spec"* ]]
+    run ! rendered --set startupTaint=x --kube-version 1.31.0
+    [[ $output == *"startupTaint: Kubernetes 1.32 or newer"* ]]
+    run ! rendered --set "startupTaint=a'b"
+}
+
 @test "an uninstall leaves what undoes the set-up, and says so; after a removal it leaves nothing" {
     helm_here
     kept() { jq -r 'select(.metadata.annotations["helm.sh/resource-policy"] == "keep") | .metadata.name'; }
