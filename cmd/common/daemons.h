@@ -43,20 +43,25 @@ struct listener {
  *  none, or the kernel does not show it. */
 bool listener_find(const struct sockaddr_storage *address, struct listener *out);
 
+#define KUBE_NODE_MAX 254 /**< a node's name, with its NUL */
+
 /* One request to the API server of the Kubernetes cluster that this process runs in as a pod. */
 
 /** Members are borrowed. */
 struct kube_request {
     const char *account;       /**< directory of the service account: token and ca.crt */
     const char *method, *path; /**< "PATCH", "/api/v1/nodes/a" */
-    const char *type, *body;   /**< the body's media type, and its text */
+    const char *type, *body;   /**< the body's media type, and its text; NULL: none */
     long wanted;               /**< expected HTTP status */
     unsigned timeout_ms;
     volatile int *interrupted; /**< not 0: stop; may be NULL */
+    struct ocv_buffer *answer; /**< gets the body of the answer; NULL: not wanted */
 };
 
 /** True if KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT name an API server. */
 bool kube_api_known(void);
+/** Is this a node's name as Kubernetes allows it, so that it is a single part of a URL? */
+bool kube_node_name_valid(const char *name);
 /** A variable of the pod's environment, or "". */
 const char *kube_variable(const char *name);
 /** Send it with the account's token. The token is read for each request, since Kubernetes renews

@@ -12,6 +12,15 @@ static int take_announce(const struct ocv_option_given *given, struct ocv_error 
     return *announce ? OCV_OK : OCV_OPTION_WRONG;
 }
 
+static int take_taint_after(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    int64_t *after_ms = given->into;
+    if (!ocv_duration_parse(given->value, after_ms) || *after_ms <= 0)
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "--startup-taint-after: not a time like 10m: '%.50s'", given->value);
+    return OCV_OK;
+}
+
 static const struct ocv_option options[] = {
     {.name = "registry",
      .value = "HOST[=URL]",
@@ -113,6 +122,17 @@ static const struct ocv_option options[] = {
              "object (with the pod's token)",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_MEMBER(take_announce, struct daemon, announce)},
+    {.name = "startup-taint",
+     .value = "KEY",
+     .help = "when this serves, take that taint from this node's\n"
+             "Kubernetes object (with the pod's token)",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_TEXT(struct daemon, startup_taint)},
+    {.name = "startup-taint-after",
+     .value = "TIME",
+     .help = "take it from every node that has had it for so long",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_MEMBER(take_taint_after, struct daemon, taint_after_ms)},
     {.name = "state-dir",
      .value = "DIR",
      .help = "what was resolved on this node\n"
@@ -158,8 +178,8 @@ static const struct cli_command command = {
              "containerd, Docker and podman to it.\n",
     .options = options,
     .details = "Every option is also a key of /etc/ocivariant/config.yaml, except --registry\n"
-               "(there \"registries\"), --layout, --profile, --setup-report, --announce, --once,\n"
-               "--whole-node and --check. OCV_* variables are ignored.\n"
+               "(there \"registries\"), --layout, --profile, --setup-report, --announce,\n"
+               "--startup-taint, --startup-taint-after, --once, --whole-node and --check. OCV_* variables are ignored.\n"
                "SIGHUP: read the configuration and probe again. SIGTERM: finish running\n"
                "requests, then exit.\n",
     .end = "\nExamples:\n"

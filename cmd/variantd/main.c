@@ -58,6 +58,7 @@ int main(int argc, char **argv)
     if (pthread_create(&thread, NULL, end_anyway, (void *)(intptr_t)code) == 0)
         pthread_detach(thread);
     announcer_free(d.announcer);
+    taint_remover_free(d.taints);
     server_free(d.server);
     metrics_free(d.metrics);
     cli_free(&d.cli);

@@ -175,6 +175,12 @@ static int start(struct daemon *d, int kept, struct ocv_error *err)
     if (patience.held && !listen_resume(patience.fd))
         return ocv_error_set(err, OCV_ERR_IO, "cannot listen on %s: %s", mirror.address,
                              strerror(errno));
+    const struct taint_options taints = {.account = ACCOUNT,
+                                         .key = d->startup_taint,
+                                         .after_ms = d->taint_after_ms,
+                                         .metrics = d->metrics};
+    if (d->startup_taint)
+        OCV_TRY(taint_remover_new(&taints, &d->taints, err));
     return d->announce ? announcer_new(ACCOUNT, &d->announcer, err) : OCV_OK;
 }
 

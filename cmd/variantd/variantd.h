@@ -25,6 +25,9 @@ struct daemon {
     const char *report;               /* --setup-report */
     bool announce;                    /* --announce kubernetes */
     struct announcer *announcer;      /* or NULL */
+    const char *startup_taint;        /* --startup-taint; NULL: none */
+    int64_t taint_after_ms;           /* --startup-taint-after; 0: of this node, at once */
+    struct taint_remover *taints;     /* or NULL */
     const struct instance *announced; /* the last one announced */
     uint64_t announced_generation;
     struct metrics *metrics;

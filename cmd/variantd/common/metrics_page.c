@@ -134,7 +134,6 @@ int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, st
     PRINT(p, "%s_count %llu\n", name, total);
     print_number(p, m, METRIC_SENT_BYTES_TOTAL);
     print_number(p, m, METRIC_SLOW_READERS_TOTAL);
-    print_number(p, m, METRIC_UNRECORDED_CHOICES_TOTAL);
     int64_t at = atomic_load_explicit(&m->probed_at_ms, memory_order_relaxed);
     int64_t took = atomic_load_explicit(&m->probe_ms, memory_order_relaxed);
     int64_t read = atomic_load_explicit(&m->config_read_ms, memory_order_relaxed);
@@ -145,6 +144,7 @@ int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, st
     print_number(p, m, METRIC_MISFIT_IMAGES);
     print_number(p, m, METRIC_FOREIGN_LISTENER);
     print_number(p, m, METRIC_LESSER_IMAGES);
+    print_number(p, m, METRIC_STARTUP_TAINTS_EXPIRED_TOTAL);
     print_number(p, m, METRIC_ENGINE_NOT_CONFIGURED);
     print_number(p, m, METRIC_CONFIG_UNKNOWN_NAMES);
     print_number(p, m, METRIC_LOST_DEVICES);
@@ -157,6 +157,7 @@ int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, st
     print_family(p, METRIC_UPSTREAM_ERRORS_TOTAL, &m->families[METRICS_ERRORS]);
     print_family(p, METRIC_PROVIDER_FAILURES_TOTAL, &m->families[METRICS_FAILURES]);
     print_family(p, METRIC_FOREIGN_REQUESTS_TOTAL, &m->families[METRICS_FOREIGN]);
+    print_number(p, m, METRIC_UNRECORDED_CHOICES_TOTAL);
     print_family(p, METRIC_CREDENTIAL_PROVIDER_RUNS_TOTAL, &m->families[METRICS_CREDENTIALS]);
     print_process(p, m);
     return page.status;

@@ -19,7 +19,7 @@
 #define AGAIN_MS (60 * 60 * 1000) /* the Node object may have been deleted and created again */
 
 struct announcer {
-    char account[4096], path[512], node[256];
+    char account[4096], path[512], node[KUBE_NODE_MAX];
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -129,18 +129,15 @@ void announcer_update(struct announcer *a, const struct ocv_profile *profile)
 
 int announcer_new(const char *account, struct announcer **out, struct ocv_error *err)
 {
-    const char *node = getenv("NODE_NAME");
+    const char *node = kube_variable("NODE_NAME");
     if (!kube_api_known())
         return ocv_error_set(err, OCV_ERR_CONFIG,
                              "--announce kubernetes: not in a pod: KUBERNETES_SERVICE_HOST or "
                              "KUBERNETES_SERVICE_PORT is not set");
-    /* A node's name as Kubernetes allows it, so that it is a single part of a URL. */
-    size_t n = node ? strlen(node) : 0;
-    if (n == 0 || n > 253 || strspn(node, "abcdefghijklmnopqrstuvwxyz0123456789.-") != n ||
-        node[0] == '.')
+    if (!kube_node_name_valid(node))
         return ocv_error_set(err, OCV_ERR_CONFIG,
                              "--announce kubernetes: invalid node name '%.100s' in NODE_NAME",
-                             node ? node : "");
+                             node);
     struct announcer *a = calloc(1, sizeof(*a));
     if (!a)
         return ocv_error_nomem(err);

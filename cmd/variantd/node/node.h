@@ -54,6 +54,27 @@ void announcer_free(struct announcer *announcer);
  *  Failures are logged once, and retried. */
 void announcer_update(struct announcer *announcer, const struct ocv_profile *profile);
 
+/* Takes a taint that nodes join with from this node's Kubernetes object, now that it serves
+ * (--startup-taint); or, once for a cluster, from every node that has had it for too long. */
+
+#define TAINT_KEY_MAX 320u /**< with its NUL: Kubernetes allows 317 */
+
+struct taint_remover;
+/** Members are borrowed, `metrics` as long as the remover lives. */
+struct taint_options {
+    const char *account; /**< as for announcer_new */
+    const char *key;     /**< the taint's; every effect of it is removed */
+    int64_t after_ms;    /**< 0: from the node in $NODE_NAME, at once; else from every node that has
+                            been seen with it for so long */
+    struct metrics *metrics;
+};
+/** Start a thread that talks to the API server. Failures are logged once, and retried.
+ *  OCV_ERR_CONFIG: not in a pod, or NODE_NAME is not a node's name. */
+int taint_remover_new(const struct taint_options *options, struct taint_remover **out,
+                      struct ocv_error *err) OCV_WARN_UNUSED;
+/** Stop and free; a running request is cut off. */
+void taint_remover_free(struct taint_remover *remover);
+
 /* Images on this node that were asked about: which ones are lesser builds than the node could have,
  * and which ones have no variants, so that no registry is asked again. One table per process, since
  * there is one node. Any thread. */

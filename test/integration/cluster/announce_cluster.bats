@@ -115,3 +115,75 @@ YAML
     [[ $stderr == *KUBERNETES_SERVICE_HOST* ]]
     run --separate-stderr -2 within "$OCV_BUILD/variantd" --announce nomad
 }
+
+# taints NODE: as KEY:EFFECT, but for those that Kubernetes gives a node without a kubelet
+taints() { k get node "$1" -o json | jq -r '[.spec.taints // [] | .[] | select(.key | startswith("node.kubernetes.io/") | not) | "\(.key):\(.effect)"] | sort | join(" ")'; }
+taints_are() { [ "$(taints "$1")" = "$2" ]; }
+
+# the chart's policies with the taint
+taint_here()
+{
+    command -v "${OCV_HELM:-helm}" >/dev/null || skip "no helm"
+    "${OCV_HELM:-helm}" template variantd "$OCV_TOP/contrib/kubernetes/chart" --namespace ocivariant --kube-version 1.36.0 \
+        --set-json 'registries={"docker.io": {}}' --set startupTaint=dev.ocivariant/not-ready "$@" \
+        --show-only templates/announce.yaml --show-only templates/startup-taint.yaml | k apply --validate=strict -f -
+}
+
+@test "a node's startup taint goes when its variantd serves, and nothing else of its spec can be changed" {
+    taint_here
+    for node in h100 a100; do
+        k taint node "$node" --overwrite x.example/other=1:NoSchedule dev.ocivariant/not-ready:NoSchedule dev.ocivariant/not-ready:NoExecute
+    done
+    give_token variantd-h100
+    api() { within curl --silent --cacert "$STATE/pki/apiserver.crt" -o "$BATS_TEST_TMPDIR/answer" -w '%{http_code}' -X PATCH -H "Authorization: Bearer $(<"$STATE/token")" \
+        -H "Content-Type: application/$3" "https://$KUBE_SERVICE/api/v1/nodes/$1" -d "$2"; }
+    # the policy is in force
+    for change in '{"spec": {"taints": []}}' '{"spec": {"taints": [{"key": "x.example/other", "value": "2", "effect": "NoSchedule"}]}}' \
+        '{"spec": {"taints": [{"key": "x.example/other", "value": "1", "effect": "NoSchedule"}, {"key": "x.example/new", "effect": "NoSchedule"}]}}' \
+        '{"spec": {"unschedulable": true}}' '{"spec": {"podCIDR": "10.9.0.0/24"}}' '{"spec": {"providerID": "x://y"}}' '{"metadata": {"labels": {"x.example/y": "1"}}}' \
+        '{"metadata": {"annotations": {"x.example/y": "1"}}}' '{"metadata": {"finalizers": ["x.example/y"]}}'; do
+        echo "$change"
+        refused() { [ "$(api h100 "$change" merge-patch+json)" != 200 ]; }
+        eventually refused
+        [[ $(<"$BATS_TEST_TMPDIR/answer") == *"denied request"* ]]
+    done
+    [ "$(api a100 '[{"op": "remove", "path": "/spec/taints/1"}]' json-patch+json)" != 200 ]
+    KUBERNETES_SERVICE_HOST=$KUBE_SERVICE KUBERNETES_SERVICE_PORT=443 NODE_NAME=h100 \
+        start_daemon variantd "$OCV_BUILD/variantd" --startup-taint dev.ocivariant/not-ready --profile "$STATE/profile.json" \
+        --listen 127.0.0.1:5050 --socket "$STATE/variantd.sock" --state-dir "$STATE/state"
+    eventually taints_are h100 x.example/other:NoSchedule
+    grep -q 'node h100 serves: its taint dev.ocivariant/not-ready is removed' "$STATE/log/variantd"
+    stop_daemon variantd
+    [ "$(taints a100)" = "dev.ocivariant/not-ready:NoExecute dev.ocivariant/not-ready:NoSchedule x.example/other:NoSchedule" ]
+}
+
+@test "a node whose variantd does not come loses the taint after a while, and is counted" {
+    taint_here
+    k taint node a100 dev.ocivariant/not-ready- || true
+    k taint node a100 --overwrite x.example/other=1:NoSchedule dev.ocivariant/not-ready:NoSchedule
+    k -n ocivariant create token variantd-startup-taint >"$STATE/token"
+    within cp "$STATE/token" "$ACCOUNT/token"
+    api() { within curl --silent --cacert "$STATE/pki/apiserver.crt" -o /dev/null -w '%{http_code}' -X PATCH -H "Authorization: Bearer $(<"$STATE/token")" \
+        -H "Content-Type: application/merge-patch+json" "https://$KUBE_SERVICE/api/v1/nodes/a100" -d "$1"; }
+    for change in '{"spec": {"taints": []}}' '{"spec": {"unschedulable": true}}' '{"metadata": {"labels": {"x.example/y": "1"}}}' \
+        '{"metadata": {"annotations": {"dev.ocivariant/x": "1"}}}'; do
+        echo "$change"
+        refused() { [ "$(api "$change")" != 200 ]; }
+        eventually refused
+    done
+    KUBERNETES_SERVICE_HOST=$KUBE_SERVICE KUBERNETES_SERVICE_PORT=443 \
+        start_daemon variantd "$OCV_BUILD/variantd" --startup-taint dev.ocivariant/not-ready --startup-taint-after 3s \
+        --listen 127.0.0.1:5050 --socket "$STATE/variantd.sock" --state-dir "$STATE/state" --once
+    await variantd within curl --silent --fail http://127.0.0.1:5050/v2/
+    taints_are a100 "dev.ocivariant/not-ready:NoSchedule x.example/other:NoSchedule"
+    eventually taints_are a100 x.example/other:NoSchedule
+    eventually grep -q 'node a100 has had the taint dev.ocivariant/not-ready for [3-9] s, and its variantd does not serve' "$STATE/log/variantd"
+    curl --silent --unix-socket "$STATE/variantd.sock" http://localhost/metrics >"$BATS_TEST_TMPDIR/metrics"
+    grep -x 'variantd_startup_taints_expired_total 1' "$BATS_TEST_TMPDIR/metrics"
+    # one that comes later has its time, too
+    k taint node h100 dev.ocivariant/not-ready:NoSchedule
+    sleep 1
+    [[ $(taints h100) == *dev.ocivariant/not-ready* ]]
+    eventually taints_are h100 ""
+    stop_daemon variantd
+}

@@ -222,7 +222,7 @@ YAML
     [ "$(jq -r 'select(.kind == "DaemonSet") | .spec.template.spec.containers[0] | [any(.args[]; . == "--startup-taint=dev.ocivariant/not-ready"),
         any(.args[]; startswith("--announce")), any(.env[]; .name == "NODE_NAME"), any(.volumeMounts[]; .name == "token")] | tostring' \
         "$BATS_TEST_TMPDIR/all")" = "[true,false,true,true]" ]
-    [ "$(jq -c 'select(.kind == "ClusterRole") | .rules' "$BATS_TEST_TMPDIR/all")" = '[{"apiGroups":[""],"resources":["nodes"],"verbs":["patch"]}]' ]
+    [ "$(jq -c 'select(.kind == "ClusterRole" and (.metadata.name | endswith("announce"))) | .rules' "$BATS_TEST_TMPDIR/all")" = '[{"apiGroups":[""],"resources":["nodes"],"verbs":["patch"]}]' ]
     run -0 rules <"$BATS_TEST_TMPDIR/all"
     [[ $output == *"t.key == 'dev.ocivariant/not-ready' || t in variables.taints"* && $output != *"startsWith('dev.ocivariant/')"* ]]
     run -0 rules < <(rendered --set announce=true)
@@ -232,6 +232,11 @@ YAML
     run ! rendered --set startupTaint=x --kube-version 1.31.0
     [[ $output == *"startupTaint: Kubernetes 1.32 or newer"* ]]
     run ! rendered --set "startupTaint=a'b"
+    # and one pod that ends the wait, which the DaemonSet's selector does not match
+    [ "$(jq -r 'select(.kind == "Deployment") | .spec.template | [.metadata.labels["app.kubernetes.io/name"],
+        any(.spec.containers[0].args[]; . == "--startup-taint-after=10m")] | tostring' "$BATS_TEST_TMPDIR/all")" = '["variantd-startup-taint",true]' ]
+    [ -z "$(rendered --set startupTaint=x --set startupTaintAfter= | jq -r 'select(.kind == "Deployment")')" ]
+    [ -z "$(rendered | jq -r 'select(.kind == "Deployment")')" ]
 }
 
 @test "an uninstall leaves what undoes the set-up, and says so; after a removal it leaves nothing" {

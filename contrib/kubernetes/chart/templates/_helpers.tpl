@@ -117,6 +117,24 @@ affinity:
 {{- end }}
 {{- end }}
 
+{{/* of a policy: whoever may change a node takes the startup taint away, and changes nothing else of its spec */}}
+{{- define "variantd.taintVariables" -}}
+- {name: taints, expression: 'object.spec.?taints.orValue([])'}
+- {name: oldTaints, expression: 'oldObject.spec.?taints.orValue([])'}
+{{- end }}
+{{- define "variantd.taintRules" -}}
+- expression: >-
+    variables.taints.all(t, t in variables.oldTaints) &&
+    variables.oldTaints.all(t, t.key == '{{ .Values.startupTaint }}' || t in variables.taints)
+  message: only the taint {{ .Values.startupTaint }} may be taken away
+# what else a node's spec has
+- expression: >-
+    object.spec.?podCIDR == oldObject.spec.?podCIDR && object.spec.?podCIDRs == oldObject.spec.?podCIDRs &&
+    object.spec.?providerID == oldObject.spec.?providerID && object.spec.?unschedulable == oldObject.spec.?unschedulable &&
+    object.spec.?configSource == oldObject.spec.?configSource && object.spec.?externalID == oldObject.spec.?externalID
+  message: nothing of the node's spec but a taint may change
+{{- end }}
+
 {{- define "variantd.placement" -}}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
