@@ -89,8 +89,8 @@ int ocv_index_json_find(const json_t *root, const char *tag, struct ocv_descript
         if (!name)
             name = get_annotation(other, OCV_ANNOTATION_IMAGE_NAME);
         size_t used = strlen(names);
-        if (!name || used + strlen(name) + 8 > sizeof(names))
-            continue;
+        if (!name || !strncmp(name, "sha256-", 7) || used + strlen(name) + 8 > sizeof(names))
+            continue; /* "sha256-HEX" lists what is attached to a digest */
         if (shown == NAMES_SHOWN) {
             memcpy(names + used, ", ...", sizeof(", ..."));
             break;

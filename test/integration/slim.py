@@ -6,6 +6,7 @@
                                                 an image of three layers in the layout DIR, with a wheel that has LIBRARY,
                                                 an older copy of it below, hard links, attributes and a vendor's file
     slim.py rocm DIR TAG LIBRARY                the same of ROCm: LIBRARY, and files of code for one GPU each
+    slim.py below DIR TAG none|text|link        code of gfx90a and gfx942 above another file of the path of the first
     slim.py mixed DIR TAG LIBRARY...            an image of these libraries
     slim.py index DIR TAG DIGEST...             an index of images, with their platforms
     slim.py compare DIR FROM TO PATH...         the images of two digests: equal but for the files PATH and without -PATH, and
@@ -120,6 +121,19 @@ def rocm(layout, tag, path):
                                        (SITE + "gpu/library/same2.hsaco", b"", again)]])
 
 
+def hsaco(machine):
+    """an ELF file of AMD's GPUs, by e_flags"""
+    return b"\x7fELF\x02\x01\x01\x40\x03" + bytes(7) + (3).to_bytes(2, "little") + (224).to_bytes(2, "little") + (1).to_bytes(4, "little") + \
+        bytes(24) + machine.to_bytes(4, "little") + (64).to_bytes(2, "little") + (56).to_bytes(2, "little") + bytes(2) + (64).to_bytes(2, "little") + bytes(4) + bytes(960)
+
+
+def below(layout, tag, what):
+    under = {"none": [("etc/x", b"", {})], "text": [("k/x_gfx90a.hsaco", b"text", {})],
+             "link": [("k/x_gfx90a.hsaco", b"", {"type": tarfile.SYMTYPE, "linkname": "/etc/passwd"})]}
+    write_image(layout, tag, "gzip", [under[what], [("k/x_gfx90a.hsaco", hsaco(0x3f), {}), ("k/y_gfx90a.hsaco", hsaco(0x3f), {}),
+                                               ("k/y_gfx942.hsaco", hsaco(0x4c), {})]])
+
+
 def mixed(layout, tag, *paths):
     members_ = []
     for path in paths:
@@ -224,4 +238,4 @@ def cat(layout, digest, path):
     sys.exit(f"{path}: not there")
 
 
-{"make": make, "rocm": rocm, "mixed": mixed, "index": index, "compare": compare, "cat": cat}[sys.argv[1]](*sys.argv[2:])
+{"make": make, "rocm": rocm, "below": below, "mixed": mixed, "index": index, "compare": compare, "cat": cat}[sys.argv[1]](*sys.argv[2:])

@@ -242,6 +242,8 @@ int edit_take_once(const struct ocv_option_given *given, struct ocv_error *err) 
 
 /** Add the builds that --default and arguments (ending with NULL) name. */
 int edit_items(struct edit *edit, char **arguments, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Does the text, names with commas between them, have that one? */
+bool build_lists_name(const char *list, const char *name);
 /** True if `set` (may be NULL) has the property. */
 bool edit_has_property(const struct ocv_properties *set, struct ocv_property p);
 /** Set the requested annotations. */

@@ -126,13 +126,22 @@ static int set_missing(struct build *b, const char *key, const struct ocv_buffer
     return ocv_edit_set(b->document, key, text->data, err);
 }
 
-/* Put the toolkits' namespace after the given ones, unless they include it. */
+bool build_lists_name(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    const char *at = strstr(list, name);
+    while (at && ((at > list && !strchr(" ,", at[-1])) || (at[n] && !strchr(" ,", at[n]))))
+        at = strstr(at + 1, name);
+    return at != NULL;
+}
+
+/* Put a namespace after the given ones, unless they include it. */
 int build_append_namespace(const struct build *b, const char *name, struct ocv_error *err)
 {
     const char *given = ocv_edit_annotation(b->document, OCV_ANNOTATION_NAMESPACES);
     ocv_auto_buffer list;
     ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    if (!given || strstr(given, name))
+    if (!given || build_lists_name(given, name))
         return OCV_OK;
     OCV_TRY(ocv_buffer_printf(&list, err, "%s, %s", given, name));
     return ocv_edit_set(b->document, OCV_ANNOTATION_NAMESPACES, list.data, err);

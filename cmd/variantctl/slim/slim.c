@@ -113,12 +113,15 @@ static int list_files(struct slim *s, const struct image *image, const struct ma
         lists[i].bytes = report.bytes;
         if (status >= 0 && !lists[i].files)
             status = ocv_error_nomem(err);
+        /* what has the path of a file of a layer above, with code or without, or as a link */
+        ocv_content_report_sort(&report);
+        for (size_t k = 0; k < whole->n_files && status >= 0; k++)
+            covers[k] =
+                covers[k] || (taken[k] && ocv_content_report_names(&report, shown[k]->path));
         for (size_t k = 0; k < report.n_files && status >= 0; k++) {
             const struct ocv_content_file *key = &report.files[k];
             const struct ocv_content_file **found =
                 bsearch(&key, shown, whole->n_files, sizeof(*shown), compare_paths);
-            if (found && taken[found - shown])
-                covers[found - shown] = true;
             if (!found || taken[found - shown])
                 continue;
             taken[found - shown] = true;
@@ -227,9 +230,11 @@ static int add_variant(struct slim *s, const struct image *image, const struct m
             }
             ocv_slim_target_format(&s->variants[i].target, other, sizeof(other));
             ocv_slim_target_format(target, label, sizeof(label));
-            return ocv_error_set(err, OCV_ERR_DATA,
-                                 "of %s, GPUs of %s and of %s run the same code: name one of them",
-                                 image->text, other, label);
+            ocv_error_set(err, OCV_ERR_INVALID, "of %s, GPUs of %s and of %s run the same code",
+                          image->text, other, label);
+            ocv_error_hint(err, "name one of them, or let both share a variant: %s+%s", other,
+                           label);
+            return OCV_ERR_INVALID;
         }
     snprintf(variant->tag, sizeof(variant->tag), "%s.%s", variant->label, source->architecture);
     variant->target = *target;
@@ -302,12 +307,12 @@ static int slim_image(struct slim *s, const struct image *image, const struct sl
     if (status >= 0)
         status = list_files(s, image, &child, &content.report, lists, err);
     for (size_t t = 0; t < s->n_targets && status >= 0; t++) {
-        bool has_all = slim_may_take(source->given, &s->targets[t]) &&
+        bool made = slim_was_made(s, image->index, source, &s->targets[t]);
+        bool has_all = !made && slim_may_take(source->given, &s->targets[t]) &&
                        slim_has_code(&content.derived, &s->targets[t]);
-        bool made = has_all && slim_was_made(s, image->index, source, &s->targets[t]);
-        s->found[t] = s->found[t] || has_all;
+        s->found[t] = s->found[t] || has_all || made;
         s->n_made += made;
-        if (has_all && !made)
+        if (has_all)
             status = add_variant(s, image, &child, &config, &content, lists, &s->targets[t], source,
                                  before, err);
     }
@@ -378,6 +383,14 @@ static int slim_images(struct slim *s, const struct image *image, struct ocv_err
         char text[OCV_SLIM_LABEL_MAX];
         if (s->found[t] || s->profiles)
             continue;
+        for (size_t i = 0; i < n; i++)
+            if (slim_is(s, index, ocv_index_entry(index, i), "slim")) {
+                ocv_error_set(err, OCV_ERR_DATA,
+                              "%s was slimmed, and none of its originals is for %s", image->text,
+                              ocv_slim_target_format(&s->targets[t], text, sizeof(text)));
+                ocv_error_hint(err, "slim the image that it was made of again, for all targets");
+                return OCV_ERR_DATA;
+            }
         ocv_error_set(err, OCV_ERR_DATA, "%s has no machine code for %s", image->text,
                       ocv_slim_target_format(&s->targets[t], text, sizeof(text)));
         ocv_error_hint(err, "'variantctl derive %s' says what it has", image->text);
@@ -429,7 +442,7 @@ static int open_stage(struct slim *s, const struct image *image, struct ocv_erro
 static int print_estimate(struct slim *s, struct ocv_error *err)
 {
     if (!s->build.options.json)
-        return slim_table_print(s, err);
+        return s->build.options.quiet ? OCV_OK : slim_table_print(s, err);
     ocv_auto_json *variants = json_array();
     ocv_auto_buffer text;
     ocv_buffer_init(&text, SLIM_REPORT_MAX);
@@ -451,9 +464,11 @@ static int answer_nothing(struct slim *s, const struct image *image, struct ocv_
                              "%s: nothing could be cut, and nothing was written%s", image->text,
                              found ? "" : ": it has machine code for no GPU of these machines");
     s->keeps_stage = false;
-    if (!s->build.options.quiet && !s->build.options.json)
-        printf("%s has these variants already: there is nothing to do, and %s is not written\n",
-               image->text, s->to);
+    if (s->build.options.json)
+        return cli_print("[]\n", 3, err);
+    if (!s->build.options.quiet)
+        printf("%s has %s already: there is nothing to do, and %s is not written\n", image->text,
+               s->n_variants ? "all variants that there can be" : "these variants", s->to);
     return cli_print("", 0, err);
 }
 

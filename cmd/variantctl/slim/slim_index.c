@@ -59,12 +59,15 @@ bool slim_has_entry(const struct ocv_index *index, const struct slim_source *sou
 bool slim_was_made(const struct slim *s, const struct ocv_index *index,
                    const struct slim_source *source, const struct ocv_slim_target *target)
 {
-    char label[OCV_SLIM_LABEL_MAX];
+    char label[OCV_SLIM_LABEL_MAX], own[2 * OCV_SLIM_LABEL_MAX];
     slim_label(source, target, label);
+    /* with its architecture, where that of another platform has other properties */
+    snprintf(own, sizeof(own), "%s.%s", label, source->architecture);
     for (size_t i = 0; i < ocv_index_count(index); i++) {
         const struct ocv_entry *entry = ocv_index_entry(index, i);
-        if (entry->label && !strcmp(entry->label, label) && slim_is(s, index, entry, "slim"))
-            return slim_has_entry(index, source, label);
+        if (entry->label && (!strcmp(entry->label, label) || !strcmp(entry->label, own)) &&
+            slim_is(s, index, entry, "slim") && slim_has_entry(index, source, entry->label))
+            return true;
     }
     return false;
 }
@@ -90,11 +93,7 @@ static int list_namespaces(const struct ocv_properties *set, struct ocv_buffer *
 {
     for (size_t i = 0; i < ocv_properties_count(set); i++) {
         const char *ns = ocv_properties_get(set, i).ns;
-        size_t n = strlen(ns);
-        const char *at = list->len ? strstr(list->data, ns) : NULL;
-        while (at && ((at > list->data && at[-1] != ' ') || (at[n] && at[n] != ',')))
-            at = strstr(at + 1, ns);
-        if (!at)
+        if (!list->len || !build_lists_name(list->data, ns))
             OCV_TRY(ocv_buffer_printf(list, err, "%s%s", list->len ? ", " : "", ns));
     }
     return OCV_OK;
@@ -238,6 +237,10 @@ static int check_choices(const struct slim *s, const struct image *from, struct 
     OCV_TRY(ocv_edit_format(s->build.document, &bytes, err));
     OCV_TRY(ocv_index_parse(bytes.data, bytes.len, NULL, &new, err));
     int status = OCV_OK, n = cli_profile_names(&names);
+    if (n < 0)
+        cli_warn(s->build.cli,
+                 "the profiles of common machines are not installed: nobody has checked that each "
+                 "machine gets what is made of the image that it got");
     for (int i = 0; i < n; i++) {
         if (status >= 0)
             status = check_choice(s, from->index, new, names[i]->d_name, err);
@@ -253,9 +256,9 @@ static int attach_reports(struct slim *s, struct ocv_error *err)
     for (size_t i = 0; i < s->n_variants; i++) {
         ocv_auto_buffer text;
         char digest[OCV_DIGEST_MAX];
+        ocv_buffer_init(&text, SLIM_REPORT_MAX);
         if (!s->variants[i].cut)
             continue;
-        ocv_buffer_init(&text, SLIM_REPORT_MAX);
         ocv_auto_json *report = slim_variant_json(&s->variants[i]);
         OCV_TRY(report ? ocv_json_append(report, JSON_COMPACT, &text, err) : ocv_error_nomem(err));
         OCV_TRY(attach_document(&s->build.to, &s->variants[i].descriptor, SLIM_MEDIA_TYPE, &text,
@@ -283,6 +286,7 @@ int slim_index_write(struct slim *s, const struct image *image, struct ocv_error
         OCV_TRY(check_choices(s, image, err));
     if (s->edits && !place_holds(&b->to, image)) {
         ocv_auto_copier copier = {0};
+        OCV_TRY(place_prepare(&b->to, err));
         OCV_TRY(copier_open(b->cli, &b->to, write_progress(b->cli, &b->options), &copier, err));
         OCV_TRY(copier_tree(&copier, image, &image->top, 0, err));
     }

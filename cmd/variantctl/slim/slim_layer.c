@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define KIND "slim"
-#define VERSION "2" /* of what a layer becomes: another rule for files is another version */
+#define VERSION "3" /* of what a layer becomes: another rule for files is another version */
 #define MEMORY_MAX (UINT64_C(192) << 20) /* 128 of these are the largest window of zstd */
 #define RESULT_MAX ((size_t)64 << 20)
 #define CHUNK ((size_t)256 << 10)
@@ -90,9 +90,11 @@ static int result_key(const struct slim *slim, const struct ocv_descriptor *laye
     ocv_slim_target_format(target, name, sizeof(name));
     OCV_TRY(ocv_buffer_printf(&text, err, VERSION " %s %s %s%s", layer->digest, name,
                               compression_of(slim, layer), slim->keep_ptx ? " ptx" : ""));
-    for (size_t i = 0; i < list->n; i++)
+    for (size_t i = 0; i < list->n; i++) { /* what is left out depends on the layers below, too */
+        OCV_TRY(ocv_buffer_append(&text, leaves_out(list, i, target) ? "-" : "+", 1, err));
         OCV_TRY(
             ocv_buffer_append(&text, list->files[i]->path, strlen(list->files[i]->path) + 1, err));
+    }
     return ocv_digest_bytes(text.data, text.len, key, err);
 }
 
@@ -315,6 +317,25 @@ static int store_blob(const struct slim *slim, struct work *w, const char *diges
     return OCV_OK;
 }
 
+/* A name that is not UTF-8 cannot be passed on: that file stays as it is. */
+static int add_missing(json_t *files, const struct slim_list *list, struct ocv_error *err)
+{
+    size_t n = json_array_size(files);
+    for (size_t i = 0; i < list->n && n < list->n; i++) {
+        const struct ocv_content_file *file = list->files[i];
+        bool told = false;
+        for (size_t k = 0; k < n && !told; k++)
+            told = !strcmp(ocv_json_text(json_array_get(files, k), "path"), file->path);
+        if (!told && json_array_append_new(
+                         files, json_pack("{s:s, s:s, s:s, s:I, s:I}", "path", file->path,
+                                          "outcome", ocv_slim_outcome_name(OCV_SLIM_LEFT), "why",
+                                          "its name is not UTF-8", "before", (json_int_t)file->size,
+                                          "after", (json_int_t)file->size)) < 0)
+            return ocv_error_nomem(err);
+    }
+    return OCV_OK;
+}
+
 static int cut_layer(struct slim *slim, struct layer_reader *reader,
                      const struct ocv_descriptor *layer, const struct slim_list *list,
                      const struct ocv_slim_target *target, struct slim_layer *out,
@@ -358,9 +379,7 @@ static int cut_layer(struct slim *slim, struct layer_reader *reader,
     else
         OCV_TRY(ocv_buffer_printf(&diff_id, err, "%s\n", collector.digest));
     OCV_TRY(parse_lines(&report, &out->files, err));
-    if (json_array_size(out->files) < list->n)
-        return ocv_error_set(err, OCV_ERR_DATA, "%zu of %zu files were not found in it",
-                             list->n - json_array_size(out->files), list->n);
+    OCV_TRY(add_missing(out->files, list, err));
     for (size_t i = 0; i < json_array_size(out->files); i++) {
         const char *outcome = ocv_json_text(json_array_get(out->files, i), "outcome");
         out->rewritten = out->rewritten || !strcmp(outcome, ocv_slim_outcome_name(OCV_SLIM_CUT)) ||
@@ -380,35 +399,51 @@ static int cut_layer(struct slim *slim, struct layer_reader *reader,
     return store_blob(slim, &w, collector.digest, err);
 }
 
-/* Of a file the best machine code for each target stays, and PTX where there is none. */
+/* What a file would keep. Of each fat binary the best machine code for each target stays, and PTX
+ * where there is none; where there is neither, its smallest entry. Facts are sums over a file's fat
+ * binaries, so this is what the least of them would keep. `*none`: nothing of a maker is for the
+ * target. */
 static int64_t estimate_file(const struct ocv_content_file *file,
-                             const struct ocv_slim_target *target)
+                             const struct ocv_slim_target *target, bool *none)
 {
-    int64_t after = file->size;
-    unsigned code[OCV_SLIM_TARGETS_MAX] = {0}, ptx[OCV_SLIM_TARGETS_MAX] = {0};
+    struct maker {
+        unsigned code[OCV_SLIM_TARGETS_MAX], ptx[OCV_SLIM_TARGETS_MAX];
+        int64_t removed, least; /* bytes: of what goes, and of the smallest architecture */
+        bool stays, has;
+    } makers[2] = {0};
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < file->facts.n; i++) {
             const struct ocv_content_finding *it = &file->facts.list[i];
-            bool is_code = it->fact == OCV_CONTENT_CUDA_CODE;
-            bool stays = false;
-            if (it->fact == OCV_CONTENT_HIP_CODE) {
-                for (size_t t = 0; t < target->n_gfx; t++)
-                    stays = stays || ocv_slim_gfx_runs(it->value, target->gfx[t]);
-                if (pass && !stays)
-                    after -= it->bytes < after ? it->bytes : after;
+            bool is_code = it->fact == OCV_CONTENT_CUDA_CODE, stays = false;
+            bool hip = it->fact == OCV_CONTENT_HIP_CODE;
+            struct maker *m = &makers[hip];
+            if (!hip && !is_code && it->fact != OCV_CONTENT_CUDA_PTX)
                 continue;
-            }
-            if (!is_code && it->fact != OCV_CONTENT_CUDA_PTX)
-                continue;
-            for (size_t t = 0; t < target->n; t++) {
+            for (size_t t = 0; t < target->n_gfx && hip; t++)
+                stays = stays || ocv_slim_gfx_runs(it->value, target->gfx[t]);
+            for (size_t t = 0; t < target->n && !hip; t++) {
                 unsigned sm = ocv_slim_runs(it->value, !is_code, target->sm[t]);
-                unsigned *best = is_code ? &code[t] : &ptx[t];
+                unsigned *best = is_code ? &m->code[t] : &m->ptx[t];
                 *best = !pass && sm > *best ? sm : *best;
-                stays = stays || (sm && sm == *best && (is_code || !code[t] || target->keep_ptx));
+                stays =
+                    stays || (sm && sm == *best && (is_code || !m->code[t] || target->keep_ptx));
             }
-            if (pass && !stays)
-                after -= it->bytes < after ? it->bytes : after;
+            if (!pass)
+                continue;
+            m->stays = m->stays || stays;
+            if (!stays)
+                ocv_content_sum(&m->removed, it->bytes);
+            m->least = !m->has || it->bytes < m->least ? it->bytes : m->least;
+            m->has = true;
         }
+    int64_t after = file->size;
+    *none = false;
+    for (size_t i = 0; i < 2; i++) {
+        const struct maker *m = &makers[i];
+        int64_t gone = m->removed - (m->stays ? 0 : m->least);
+        *none = *none || (m->has && !m->stays);
+        after -= gone < after ? gone : after;
+    }
     return after;
 }
 
@@ -442,15 +477,17 @@ int slim_layer_estimate(const struct ocv_descriptor *layer, const struct slim_li
     for (size_t i = 0; i < list->n; i++) {
         const struct ocv_content_file *file = list->files[i];
         bool gone = leaves_out(list, i, target);
-        int64_t after = gone ? 0 : estimate_file(file, target);
+        bool none = false;
+        int64_t after = gone ? 0 : estimate_file(file, target, &none);
         bool same = after == file->size;
         enum ocv_slim_outcome outcome = gone   ? OCV_SLIM_OMITTED
                                         : same ? OCV_SLIM_NOTHING
                                                : OCV_SLIM_CUT;
         json_array_append_new(out->files,
-                              json_pack("{s:s, s:s, s:I, s:I}", "path", file->path, "outcome",
+                              json_pack("{s:s, s:s, s:I, s:I, s:s*}", "path", file->path, "outcome",
                                         ocv_slim_outcome_name(outcome), "before",
-                                        (json_int_t)file->size, "after", (json_int_t)after));
+                                        (json_int_t)file->size, "after", (json_int_t)after, "why",
+                                        none && !gone ? "nothing in it is for this GPU" : NULL));
         saved += file->size - after;
         out->rewritten = out->rewritten || !same;
     }

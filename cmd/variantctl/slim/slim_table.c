@@ -39,6 +39,38 @@ json_t *slim_variant_json(const struct slim_variant *v)
                      (json_int_t)v->before, "bytesAfter", (json_int_t)v->after, "files", files);
 }
 
+/* "  (nothing to cut: none of ...; ...)", or nothing. */
+static int print_remarks(const json_t *file, struct ocv_buffer *out, struct ocv_error *err)
+{
+    char bytes[FORMAT_NUMBER_MAX], text[1024];
+    const char *why = ocv_json_text(file, "why"), *outcome = ocv_json_text(file, "outcome"),
+               *listed = ocv_json_text(file, "listed");
+    long long without = number(file, "without"), by_ptx = number(file, "byPtx"),
+              regions = number(file, "regions");
+    ocv_auto_buffer all;
+    ocv_buffer_init(&all, 65536);
+    if (strcmp(outcome, ocv_slim_outcome_name(OCV_SLIM_CUT)) != 0)
+        OCV_TRY(ocv_buffer_printf(&all, err, "; %s", outcome));
+    if (why)
+        OCV_TRY(ocv_buffer_printf(&all, err, "%s%s", all.len ? ": " : "; ",
+                                  cli_text(why, text, sizeof(text))));
+    if (without)
+        OCV_TRY(ocv_buffer_printf(&all, err,
+                                  "; %lld of its %lld fat binaries not for this GPU, and the "
+                                  "smallest entry of each stays",
+                                  without, regions));
+    if (by_ptx)
+        OCV_TRY(ocv_buffer_printf(&all, err, "; %lld of its %lld fat binaries by PTX", by_ptx,
+                                  regions));
+    if (listed)
+        OCV_TRY(ocv_buffer_printf(&all, err, "; its sum in %s is wrong now",
+                                  cli_text(listed, text, sizeof(text))));
+    if (number(file, "outside"))
+        OCV_TRY(ocv_buffer_printf(&all, err, "; %s of code beside its sections for it stays",
+                                  format_bytes(number(file, "outside"), bytes)));
+    return all.len ? ocv_buffer_printf(out, err, "  (%s)", all.data + 2) : OCV_OK;
+}
+
 static int print_variant(const struct slim_variant *v, bool dry, struct ocv_buffer *out,
                          struct ocv_error *err)
 {
@@ -59,7 +91,7 @@ static int print_variant(const struct slim_variant *v, bool dry, struct ocv_buff
         }
     qsort(files, n, sizeof(*files), compare_files);
     if (!v->cut)
-        OCV_TRY(ocv_buffer_printf(out, err, "%s: nothing can be cut: there is no such variant\n",
+        OCV_TRY(ocv_buffer_printf(out, err, "%s: nothing can be cut, so no variant is made\n",
                                   v->label));
     else
         OCV_TRY(ocv_buffer_printf(
@@ -67,10 +99,7 @@ static int print_variant(const struct slim_variant *v, bool dry, struct ocv_buff
             dry ? "about " : "", format_bytes(v->after, a), format_bytes(v->before, b),
             format_bytes(after, c), format_bytes(before, d)));
     for (size_t i = 0; i < n; i++) {
-        char path[1024], reason[256];
-        const char *why = ocv_json_text(files[i], "why"),
-                   *outcome = ocv_json_text(files[i], "outcome");
-        bool plain = !strcmp(outcome, ocv_slim_outcome_name(OCV_SLIM_CUT));
+        char path[1024];
         if (i == FILES_SHOWN) {
             OCV_TRY(ocv_buffer_printf(out, err, "  and %zu files more\n", n - i));
             break;
@@ -79,24 +108,7 @@ static int print_variant(const struct slim_variant *v, bool dry, struct ocv_buff
                                   format_bytes(number(files[i], "before"), a),
                                   format_bytes(number(files[i], "after"), b),
                                   cli_text(ocv_json_text(files[i], "path"), path, sizeof(path))));
-        if (!plain)
-            OCV_TRY(ocv_buffer_printf(out, err, "  (%s%s%s)", outcome, why ? ": " : "",
-                                      why ? cli_text(why, reason, sizeof(reason)) : ""));
-        if (plain && number(files[i], "without"))
-            OCV_TRY(ocv_buffer_printf(
-                out, err, "  (%lld of its %lld fat binaries not for this GPU)",
-                (long long)number(files[i], "without"), (long long)number(files[i], "regions")));
-        if (plain && number(files[i], "byPtx"))
-            OCV_TRY(ocv_buffer_printf(out, err, "  (%lld of its %lld fat binaries by PTX)",
-                                      (long long)number(files[i], "byPtx"),
-                                      (long long)number(files[i], "regions")));
-        if (ocv_json_text(files[i], "listed"))
-            OCV_TRY(
-                ocv_buffer_printf(out, err, "  (its sum in %s is wrong now)",
-                                  cli_text(ocv_json_text(files[i], "listed"), path, sizeof(path))));
-        if (number(files[i], "outside"))
-            OCV_TRY(ocv_buffer_printf(out, err, "  (%s of code beside its sections for it stays)",
-                                      format_bytes(number(files[i], "outside"), a)));
+        OCV_TRY(print_remarks(files[i], out, err));
         OCV_TRY(ocv_buffer_printf(out, err, "\n"));
     }
     return OCV_OK;
@@ -116,5 +128,7 @@ int slim_table_print(const struct slim *slim, struct ocv_error *err)
                                   slim->n_vendors, slim->n_vendors == 1 ? "" : "s",
                                   format_bytes(slim->vendors_bytes, bytes)));
     }
+    if (slim->build.options.dry_run)
+        OCV_TRY(ocv_buffer_printf(&out, err, "sizes are estimates; nothing was written\n"));
     return cli_print(out.data, out.len, err);
 }

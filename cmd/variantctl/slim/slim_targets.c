@@ -8,6 +8,7 @@
 #include "lib/core/core_internal.h"
 #include "ocivariant/match.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int add_target(struct slim *s, const char *text, size_t len, bool again,
@@ -16,12 +17,11 @@ static int add_target(struct slim *s, const char *text, size_t len, bool again,
     char label[OCV_SLIM_LABEL_MAX], other[OCV_SLIM_LABEL_MAX];
     struct ocv_slim_target target;
     if (ocv_slim_target_parse(text, len, &target, err) < 0)
-        return ocv_error_prefix(err, "slim: --for");
+        return ocv_error_prefix(err, "slim: %s", again ? "--profiles" : "--for");
     if (target.n && target.n_gfx)
-        return ocv_error_set(
-            err, OCV_ERR_INVALID,
-            "slim: --for: '%.*s' has GPUs of two makers, which no machine has both", (int)len,
-            text);
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "slim: --for: '%.*s' has GPUs of two makers: make a variant for each",
+                             (int)len, text);
     target.keep_ptx = s->keep_ptx;
     ocv_slim_target_label(&target, label, sizeof(label));
     if (!ocv_label_valid(label, strlen(label)))
@@ -60,6 +60,17 @@ static int add_gpus(struct slim *s, const struct ocv_feature *features, size_t n
                : add_target(s, text, strlen(text), true, err);
 }
 
+/* Older GPUs first, and NVIDIA's before AMD's. */
+static int compare_targets(const void *a, const void *b)
+{
+    const struct ocv_slim_target *x = a, *y = b;
+    if (!x->n != !y->n)
+        return x->n ? -1 : 1;
+    if (x->n && x->sm[0] != y->sm[0])
+        return x->sm[0] < y->sm[0] ? -1 : 1;
+    return x->n_gfx && y->n_gfx ? strcmp(x->gfx[0], y->gfx[0]) : 0;
+}
+
 static int add_fleet(struct slim *s, struct ocv_error *err)
 {
     ocv_auto(ocv_fleet) fleet = NULL;
@@ -78,9 +89,10 @@ static int add_fleet(struct slim *s, struct ocv_error *err)
                 OCV_TRY(add_gpus(s, ns->devices[d].features, ns->devices[d].n_features, rule, err));
         }
     }
+    qsort(s->targets, s->n_targets, sizeof(s->targets[0]), compare_targets);
     return s->n_targets ? OCV_OK
                         : ocv_error_set(err, OCV_ERR_DATA,
-                                        "%s: no machine has a GPU of these makers", s->profiles);
+                                        "%s: no machine has a GPU of NVIDIA or AMD", s->profiles);
 }
 
 int slim_read_targets(struct slim *s, struct ocv_error *err)

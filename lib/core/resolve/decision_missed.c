@@ -54,14 +54,18 @@ static bool is_better(const struct ocv_decision *d, const struct ocv_rejection *
     return a->entry->label && b->entry->label && strcmp(a->entry->label, b->entry->label) < 0;
 }
 
-/* A variant was chosen: was more of the same feature, or a more important namespace, wanted? */
+/* A variant was chosen: was a later version of the same feature, or a more important namespace,
+ * wanted? That the chip is another one is no news. */
 static bool beats_choice(const struct ocv_decision *d, const struct ocv_rejection *r,
                          const struct ocv_entry *chosen)
 {
     const struct ocv_slot *slot = ocv_rejection_slot(d, r);
+    static const char versions[] = "_lower_bound"; /* an update of the driver may bring more */
     const char *have = lowest_wanted(d, chosen, slot);
+    size_t n = strlen(slot->feature), end = sizeof(versions) - 1;
     if (have)
-        return r->code == OCV_REJECT_VALUE_UNSUPPORTED &&
+        return n > end && !strcmp(slot->feature + n - end, versions) &&
+               r->code == OCV_REJECT_VALUE_UNSUPPORTED &&
                compare_versions(lowest_wanted(d, r->entry, slot), have) > 0;
     for (size_t i = 0; i < chosen->n_properties; i++)
         if (d->host.slots[d->host.slot_of[chosen->properties[i]]].ns->rank <= slot->ns->rank)

@@ -205,6 +205,8 @@ int ocv_content_report_stack(struct ocv_content_report *below, struct ocv_conten
 
 /** Sort files by path, and what a layer hides. */
 void ocv_content_report_sort(struct ocv_content_report *report);
+/** Has the sorted report anything of that path: a file, or a link? */
+bool ocv_content_report_names(const struct ocv_content_report *report, char *path);
 /** As JSON, sorted by path: the same files give the same bytes. */
 int ocv_content_report_write(struct ocv_content_report *report, struct ocv_buffer *out,
                              struct ocv_error *err);

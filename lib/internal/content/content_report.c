@@ -207,10 +207,19 @@ static bool has_string(char *const *list, size_t n, char *text)
     return n && bsearch(&text, list, n, sizeof(*list), compare_strings);
 }
 
+bool ocv_content_report_names(const struct ocv_content_report *report, char *path)
+{
+    const struct ocv_content_file wanted = {.path = path};
+    uint64_t hash = hash_path(path, strlen(path));
+    return (report->n_files &&
+            bsearch(&wanted, report->files, report->n_files, sizeof(wanted), compare_files)) ||
+           (report->n_others &&
+            bsearch(&hash, report->others, report->n_others, sizeof(hash), compare_hashes));
+}
+
 /* Does the sorted layer `upper` hide a path of the layers below? `path` is changed for a moment. */
 static bool hides_path(const struct ocv_content_report *upper, char *path)
 {
-    const struct ocv_content_file wanted = {.path = path};
     char nothing[] = "", *end = path;
     bool hidden = has_string(upper->opaque, upper->n_opaque, nothing);
     while (!hidden) {
@@ -218,12 +227,8 @@ static bool hides_path(const struct ocv_content_report *upper, char *path)
         end += strcspn(end, "/");
         char kept = *end;
         *end = '\0';
-        uint64_t hash = hash_path(path, (size_t)(end - path));
         hidden = has_string(upper->removed, upper->n_removed, path) ||
-                 (upper->n_files &&
-                  bsearch(&wanted, upper->files, upper->n_files, sizeof(wanted), compare_files)) ||
-                 (upper->n_others &&
-                  bsearch(&hash, upper->others, upper->n_others, sizeof(hash), compare_hashes));
+                 ocv_content_report_names(upper, path);
         *end = kept;
         if (!kept)
             break;

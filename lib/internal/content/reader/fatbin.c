@@ -110,10 +110,6 @@ int ocv_fatbin_walk(struct ocv_content_reader *r, bool last, struct ocv_error *e
     return OCV_STEP_DONE;
 }
 
-/* ELF flags of a cubin, by its ABI version: up to 7 the SM is in the low byte, from 8 on in the
- * next one. A bit of the other byte says that it has code for this SM alone
- * (llvm/BinaryFormat/ELF.h: EF_CUDA_ACCELERATORS); ptxas of CUDA 13 leaves it 0 and says so in a
- * note. */
 int ocv_cubin_begin(struct ocv_content_reader *r, int64_t offset, bool last, struct ocv_error *err)
 {
     size_t have;
@@ -136,11 +132,20 @@ int ocv_cubin_begin(struct ocv_content_reader *r, int64_t offset, bool last, str
     sections += (uint64_t)ocv_le16(p + 58) * ocv_le16(p + 60);
     int64_t size = (int64_t)(segments > sections ? segments : sections);
     size = size > (int64_t)sizeof(Elf64_Ehdr) ? size : (int64_t)sizeof(Elf64_Ehdr);
+    /* 64 bytes may say anything: where the file ends before, it was no cubin, and nothing behind
+     * them has been passed over */
+    size_t n = r->n_sightings;
     OCV_TRY(ocv_content_sight(r, offset, OCV_CONTENT_CUDA_CODE, sm, size, err));
-    OCV_TRY(ocv_content_leap(r, offset, (offset + size + 7) & ~(int64_t)7, err));
+    if (r->n_sightings > n)
+        r->sightings[n].whole = true;
+    r->next = offset + (int64_t)sizeof(Elf64_Ehdr);
     return OCV_STEP_DONE;
 }
 
+/* ELF flags of a cubin, by its ABI version: up to 7 the SM is in the low byte, from 8 on in the
+ * next one. A bit of the other byte says that it has code for this SM alone
+ * (llvm/BinaryFormat/ELF.h: EF_CUDA_ACCELERATORS); ptxas of CUDA 13 leaves it 0 and says so in a
+ * note. */
 bool ocv_cubin_sm(const unsigned char *header, char *out, size_t size)
 {
     uint32_t flags = ocv_le32(header + 48);

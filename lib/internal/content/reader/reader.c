@@ -118,7 +118,7 @@ int ocv_content_sight(struct ocv_content_reader *r, int64_t container, enum ocv_
     struct ocv_sighting *sighting = ocv_array_grow(&r->sightings, r->n_sightings);
     if (!sighting)
         return ocv_error_nomem(err);
-    *sighting = (struct ocv_sighting){container, bytes, (uint32_t)place};
+    *sighting = (struct ocv_sighting){container, bytes, (uint32_t)place, false};
     r->n_sightings++;
     return OCV_OK;
 }
@@ -311,6 +311,15 @@ static int add_facts(struct ocv_content_reader *r, struct ocv_content_facts *fac
     int64_t size = r->base + (int64_t)r->len;
     if (r->kind == OCV_KIND_KPACK)
         OCV_TRY(ocv_kpack_end(r, size, err));
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_sightings; i++) {
+        const struct ocv_sighting it = r->sightings[i];
+        if (it.whole && it.bytes > size - it.container)
+            ocv_content_unseen(r, "a cubin that is longer than its file");
+        else
+            r->sightings[n++] = it;
+    }
+    r->n_sightings = n;
     /* in a file of no known format device code counts at any offset */
     bool all = r->kind == OCV_KIND_DEVICE || r->kind == OCV_KIND_KPACK;
     for (size_t i = 0; all && i < r->n_sightings; i++) {

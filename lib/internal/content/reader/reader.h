@@ -53,6 +53,7 @@ struct ocv_sighting {
     int64_t container;
     int64_t bytes;
     uint32_t value; /* in `values` */
+    bool whole;     /* so many bytes from `container` on, which the file has to have */
 };
 
 struct ocv_content_value {
