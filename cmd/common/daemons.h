@@ -15,8 +15,10 @@
 
 /** Send "READY=1" and the like; does nothing without NOTIFY_SOCKET. */
 void notify_send(const char *state);
-/** Is there a service manager that is told, and keeps descriptors? */
+/** Is there a service manager that is told? */
 bool notify_is_managed(void);
+/** Does it keep descriptors (notify_store)? podman's, for one, does not. */
+bool notify_keeps(void);
 /** Half of the watchdog's interval in milliseconds, 0 without a watchdog. */
 int64_t notify_watchdog_ms(void);
 /** Let the service manager keep a descriptor for the next start of this service, under a name of

@@ -66,6 +66,12 @@ static int64_t read_number(const char *name)
     return errno || *end || value < 0 ? -1 : value;
 }
 
+bool notify_keeps(void)
+{
+    const char *room = getenv("FDSTORE"); /* of systemd 254; before, what only systemd sets */
+    return notify_is_managed() && (room ? strcmp(room, "0") != 0 : getenv("INVOCATION_ID") != NULL);
+}
+
 bool notify_is_managed(void)
 {
     const char *path = getenv("NOTIFY_SOCKET");

@@ -179,7 +179,8 @@ static const struct cli_command command = {
     .options = options,
     .details = "Every option is also a key of /etc/ocivariant/config.yaml, except --registry\n"
                "(there \"registries\"), --layout, --profile, --setup-report, --announce,\n"
-               "--startup-taint, --startup-taint-after, --once, --whole-node and --check. OCV_* variables are ignored.\n"
+               "--startup-taint, --startup-taint-after, --once, --whole-node and --check. OCV_* "
+               "variables are ignored.\n"
                "SIGHUP: read the configuration and probe again. SIGTERM: finish running\n"
                "requests, then exit.\n",
     .end = "\nExamples:\n"

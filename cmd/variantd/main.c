@@ -27,17 +27,20 @@ int main(int argc, char **argv)
     struct daemon d = {0};
     struct ocv_error err = {0};
     sigset_t signals;
-    cli_init(&d.cli, "variantd");
-    d.cli.no_environment = true;
-    int code = daemon_read_options(&d, argc, argv);
-    if (code >= 0)
-        return cli_quit(&d.cli, code);
     /* blocked before threads start: only the main thread receives them */
     sigemptyset(&signals);
     sigaddset(&signals, SIGHUP);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
     sigprocmask(SIG_BLOCK, &signals, NULL);
+    restart_begin(&d.restart);
+    cli_init(&d.cli, "variantd");
+    d.cli.no_environment = true;
+    int code = daemon_read_options(&d, argc, argv);
+    if (code >= 0) {
+        restart_free(&d.restart);
+        return cli_quit(&d.cli, code);
+    }
     signal(SIGPIPE, SIG_IGN);
     /* Ten thousand idle clients must not use up all descriptors. */
     struct rlimit limit;
@@ -54,6 +57,7 @@ int main(int argc, char **argv)
         code = daemon_check(&d);
     else
         code = daemon_start(&d, &err) < 0 ? cli_fail(&d.cli, &err) : daemon_serve(&d, &signals);
+    restart_free(&d.restart);
     pthread_t thread;
     if (pthread_create(&thread, NULL, end_anyway, (void *)(intptr_t)code) == 0)
         pthread_detach(thread);

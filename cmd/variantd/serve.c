@@ -142,7 +142,7 @@ static bool wait_a_turn(struct daemon *d, const sigset_t *signals)
 static void drain(struct daemon *d, const sigset_t *signals, int signal)
 {
     int64_t until = ocv_clock_ms() + DRAIN_MS;
-    bool queues = notify_is_managed(), waits = true;
+    bool queues = notify_keeps(), waits = true;
     size_t busy, n = server_connections(d->server, &busy);
     log_line(LOG_LEVEL_INFO,
              "%s: draining %zu %s (%zu with a request) for up to %d s; new clients %s",
@@ -159,7 +159,8 @@ static void drain(struct daemon *d, const sigset_t *signals, int signal)
         notify_store(fd, MIRROR_SOCKET);
     else
         listen_hold(fd);
-    while (waits && !current_idle(server_current(d->server)) && ocv_clock_ms() < until) {
+    while (waits && ocv_clock_ms() < until &&
+           (!current_idle(server_current(d->server)) || server_expects(d->server))) {
         if (queues && ocv_clock_ms() >= listens) {
             listen_hold(fd);
             queues = false;

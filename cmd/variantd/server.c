@@ -230,6 +230,11 @@ int server_drain(struct server *server)
     return server->held;
 }
 
+bool server_expects(struct server *server)
+{
+    return connections_any_fresh(&server->mirror_peers);
+}
+
 size_t server_connections(struct server *server, size_t *busy)
 {
     return connections_count(&server->mirror_peers, busy);

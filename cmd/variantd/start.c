@@ -6,16 +6,12 @@
 #include "cmd/variantd/node/node.h"
 #include "cmd/variantd/variantd.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/clock.h"
 #include "lib/internal/records/records.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -63,79 +59,7 @@ static void capability_drop(void)
         log_line(LOG_LEVEL_WARNING, "cannot drop capabilities: %s", strerror(errno));
 }
 
-/* Clients wait in the backlog of a socket that was kept, but not for a start that hangs: a thread
- * has it refuse them after START_QUEUE_MS. */
-struct patience {
-    int fd; /* its own; -1: none was kept */
-    bool started, over, held;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-};
-
-static void *run_patience(void *data)
-{
-    struct patience *p = data;
-    const struct timespec until = ocv_clock_after(START_QUEUE_MS);
-    pthread_mutex_lock(&p->lock);
-    int status = 0;
-    while (!p->over && status != ETIMEDOUT)
-        status = pthread_cond_clockwait(&p->changed, &p->lock, CLOCK_MONOTONIC, &until);
-    if (!p->over) {
-        listen_hold(p->fd);
-        p->held = true;
-    }
-    pthread_mutex_unlock(&p->lock);
-    return NULL;
-}
-
-static void patience_begin(struct patience *p, int fd)
-{
-    p->fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    p->started = p->fd >= 0 && pthread_create(&p->thread, NULL, run_patience, p) == 0;
-}
-
-static void patience_end(struct patience *p)
-{
-    if (p->started) {
-        pthread_mutex_lock(&p->lock);
-        p->over = true;
-        pthread_cond_signal(&p->changed);
-        pthread_mutex_unlock(&p->lock);
-        pthread_join(p->thread, NULL);
-        p->started = false;
-    }
-}
-
-static void patience_free(struct patience *p)
-{
-    patience_end(p);
-    if (p->fd >= 0)
-        close(p->fd);
-}
-
-/* A start that crashes leaves the socket listening, and its mark there: the next one has it refuse
- * clients until it serves. The mark is a priority, which means nothing on loopback. */
-#define MARK 1
-
-static void mark_start(int fd)
-{
-    int mark = 0;
-    socklen_t len = sizeof(mark);
-    if (getsockopt(fd, SOL_SOCKET, SO_PRIORITY, &mark, &len) == 0 && mark == MARK)
-        listen_hold(fd);
-    mark = MARK;
-    (void)setsockopt(fd, SOL_SOCKET, SO_PRIORITY, &mark, sizeof(mark));
-}
-
-static void unmark_start(int fd)
-{
-    int none = 0;
-    (void)setsockopt(fd, SOL_SOCKET, SO_PRIORITY, &none, sizeof(none));
-}
-
-/* `kept`: the mirror's socket of the last run, or -1. */
-static int start(struct daemon *d, int kept, struct ocv_error *err)
+int daemon_start(struct daemon *d, struct ocv_error *err)
 {
     ocv_auto(settings) settings = NULL;
     ocv_auto(instance) instance = NULL;
@@ -160,19 +84,15 @@ static int start(struct daemon *d, int kept, struct ocv_error *err)
                  settings->records, strerror(fault));
     OCV_TRY(metrics_new(&d->metrics, err));
     capability_raise();
-    OCV_TRY(listen_mirror(settings, kept, &mirror, err));
+    OCV_TRY(restart_listen(&d->restart, settings, &mirror, err));
     ocv_auto_fd int fd = mirror.fd;
     capability_drop();
-    __attribute__((cleanup(patience_free))) struct patience patience = {
-        .fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-    patience_begin(&patience, kept < 0 ? -1 : fd);
     OCV_TRY(instance_new(ocv_steal(&settings), d->metrics, NULL, &instance, err));
     OCV_TRY(unknown_names(instance, NULL, err));
     metrics_config_read(d->metrics, true);
     mirror.fd = ocv_fd_steal(&fd);
     OCV_TRY(server_new(ocv_steal(&instance), d->metrics, &mirror, unix_fd, &d->server, err));
-    patience_end(&patience);
-    if (patience.held && !listen_resume(patience.fd))
+    if (!restart_serves(&d->restart))
         return ocv_error_set(err, OCV_ERR_IO, "cannot listen on %s: %s", mirror.address,
                              strerror(errno));
     const struct taint_options taints = {.account = ACCOUNT,
@@ -182,24 +102,4 @@ static int start(struct daemon *d, int kept, struct ocv_error *err)
     if (d->startup_taint)
         OCV_TRY(taint_remover_new(&taints, &d->taints, err));
     return d->announce ? announcer_new(ACCOUNT, &d->announcer, err) : OCV_OK;
-}
-
-int daemon_start(struct daemon *d, struct ocv_error *err)
-{
-    int kept = notify_stored(MIRROR_SOCKET);
-    int held = kept < 0 ? -1 : fcntl(kept, F_DUPFD_CLOEXEC, 0);
-    if (held >= 0)
-        mark_start(held);
-    int status = start(d, kept, err);
-    if (held >= 0)
-        unmark_start(held);
-    if (held < 0)
-        return status;
-    /* after a start that fails, the service manager keeps it for the next one */
-    if (status < 0)
-        listen_hold(held);
-    else
-        notify_forget(MIRROR_SOCKET);
-    close(held);
-    return status;
 }

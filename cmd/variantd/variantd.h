@@ -8,16 +8,39 @@
 #include "cmd/variantd/http/httpd.h"
 #include "cmd/variantd/instance/instance.h"
 
+#include <pthread.h>
 #include <signal.h>
 
 /** Name of the stored mirror socket at the service manager. */
 #define MIRROR_SOCKET "mirror"
 /** How long clients wait in the backlog of the stored socket: at most so long before the old daemon
- *  has ended, and so long until the new one serves. */
-#define START_QUEUE_MS 1500
+ *  has ended, and so long until the new one serves. Beside them is RestartSec=1 of the unit, where
+ *  nobody asked for the restart: 3 seconds in all. */
+#define START_QUEUE_MS 1000
+
+/** The socket that was kept over a restart. Zero-initialised by restart_begin. */
+struct restart {
+    int fd, kept; /* the same socket; `kept` goes to listen_mirror; -1: none was kept */
+    bool held;    /* it refuses clients until the daemon serves */
+    bool started, over;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+};
+/** Call first of all: from now on clients wait no longer than START_QUEUE_MS. Signals are blocked.
+ */
+void restart_begin(struct restart *restart);
+/** listen_mirror with the socket that was kept. */
+int restart_listen(struct restart *restart, const struct settings *settings, struct listening *out,
+                   struct ocv_error *err) OCV_WARN_UNUSED;
+/** The daemon serves now. False, with errno: another program has the address. */
+bool restart_serves(struct restart *restart);
+/** A socket that is not served refuses clients, and is left to the next start. */
+void restart_free(struct restart *restart);
 
 struct daemon {
     struct cli cli;
+    struct restart restart;
     struct ocv_option_list registries, layouts;
     char records[4096], profile[PATH_MAX];
     struct settings_flags flags;
@@ -100,6 +123,8 @@ bool server_has_old_requests(const struct server *server);
 /** Accept no more clients, who wait in the backlog of the socket that is returned, and close idle
  *  connections. The server owns the socket. */
 int server_drain(struct server *server);
+/** Has a client just connected, whose request has not come yet? */
+bool server_expects(struct server *server);
 /** Number of the mirror's connections; `busy`: of those with a running request. */
 size_t server_connections(struct server *server, size_t *busy);
 /** Stop and free. Running requests are cut off. */

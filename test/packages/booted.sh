@@ -43,10 +43,61 @@ for unit in ocivariant-snapshotter.service ocivariant-snapshotter.socket ocivari
     [ "$(systemctl is-enabled $unit)" = disabled ]
 done
 
-# ---- an upgrade restarts it; containers' snapshotter stays as it is ----------------------------------
+# ---- an upgrade restarts it, and no request is refused; containers' snapshotter stays as it is ---------
+# code and seconds of 30 requests a second
+ask_all_along()
+{
+    while [ ! -e enough ]; do
+        curl -s --max-time 10 -o /dev/null -w '%{http_code} %{time_total}\n' http://127.0.0.1:340/v2/ >>answers &
+        sleep 0.033
+    done
+    wait
+}
 systemctl start ocivariant-snapshotter.service
 variantd=$(pid_of variantd) snapshotter=$(pid_of ocivariant-snapshotter)
+ask_all_along 2>/dev/null &
+asker=$!
 dpkg -i --force-confold /srv/variantd_*.deb /srv/ocivariant-containerd_*.deb
+until_ok ready
+for _ in 1 2 3 4 5 6; do # systemd would stop after five in ten seconds
+    systemctl restart variantd
+done
+touch enough
+wait "$asker"
+sort -k2n answers | tail -n 1
+[ "$(wc -l <answers)" -gt 30 ]
+! grep -v '^200 ' answers
+rm enough answers
+
+# ---- a start that fails has clients refused, who go to the registry, and the next one serves them ------
+refused() { ! curl -s --max-time 1 http://127.0.0.1:340/v2/ || return 1; [ "$(ss -Hltn 'sport = 340')" = "" ]; }
+soon_refused()
+{
+    local n
+    for n in $(seq 30); do
+        ! refused || return 0
+        sleep 0.1
+    done
+    return 1
+}
+cp -a /etc/ocivariant/config.yaml config.saved 2>/dev/null || true
+echo 'policy: [' >>/etc/ocivariant/config.yaml
+systemctl restart variantd || true
+soon_refused
+if [ -e config.saved ]; then cp -a config.saved /etc/ocivariant/config.yaml; else rm /etc/ocivariant/config.yaml; fi
+until_ok ready
+cp -a /usr/bin/variantd program.saved
+rm /usr/bin/variantd # it runs
+printf '#!/nonexistent\n' >/usr/bin/variantd
+chmod 755 /usr/bin/variantd
+systemctl restart variantd || true
+soon_refused
+cp -a --remove-destination program.saved /usr/bin/variantd
+until_ok ready
+curl -sf http://127.0.0.1:340/v2/ >/dev/null
+rm -f config.saved program.saved
+variantd=$(pid_of variantd)
+systemctl restart variantd
 until_ok ready
 [ "$(pid_of variantd)" != "$variantd" ]
 [ "$(pid_of ocivariant-snapshotter)" = "$snapshotter" ]

@@ -70,7 +70,7 @@ static int open_notify(void)
         return -1;
     snprintf(name, sizeof(name), "@%.*s", (int)(len - offsetof(struct sockaddr_un, sun_path) - 1),
              address.sun_path + 1);
-    return setenv("NOTIFY_SOCKET", name, 1) < 0 ? -1 : fd;
+    return setenv("NOTIFY_SOCKET", name, 1) < 0 || setenv("FDSTORE", "1", 1) < 0 ? -1 : fd;
 }
 
 static void start(struct service *service)

@@ -113,19 +113,18 @@ static int find_names(const struct claim_options *r, const struct image *image,
     return OCV_OK;
 }
 
-/* "deviceclass.resource.k8s.io/gpu.example.com" or the name alone, a line each. */
-static bool names_class(const char *text, size_t len, const char *class)
+/* What kubectl prints of classes, as a table or by their names: "gpu.example.com  5d",
+ * "deviceclass.resource.k8s.io/gpu.example.com". */
+static bool names_class(const char *text, const char *class)
 {
-    size_t n = strlen(class);
-    for (const char *line = text, *end = text + len; line < end;) {
-        const char *newline = memchr(line, '\n', (size_t)(end - line));
-        const char *last = newline ? newline : end;
-        while (last > line && (last[-1] == '\r' || last[-1] == ' '))
-            last--;
-        if ((size_t)(last - line) >= n && !memcmp(last - n, class, n) &&
-            (last - n == line || last[-(ptrdiff_t)n - 1] == '/'))
+    for (const char *line = text; *line;) {
+        size_t len = strcspn(line, " \t\r\n"), n = strlen(class);
+        const char *slash = memchr(line, '/', len);
+        const char *name = slash ? slash + 1 : line;
+        if ((size_t)(line + len - name) == n && !memcmp(name, class, n))
             return true;
-        line = newline ? newline + 1 : end;
+        line += strcspn(line, "\n");
+        line += *line == '\n';
     }
     return false;
 }
@@ -152,20 +151,25 @@ static int keep_classes(const struct claim_options *r, struct ocv_claim *claim,
         return OCV_OK;
     }
     OCV_TRY(cli_read_file(r->classes, &text, err));
-    claim->n_alternatives = 0;
+    size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
         bool told = false;
-        if (text.len && names_class(text.data, text.len, list[i].driver)) {
-            list[claim->n_alternatives++] = list[i];
-            continue;
-        }
         for (size_t k = 0; k < i; k++)
             told = told || !strcmp(list[k].driver, list[i].driver);
-        if (!told)
+        if (!told && !names_class(text.len ? text.data : "", list[i].driver))
             cli_warn(r->cli, "the cluster has no DeviceClass %s: builds for it are left out",
                      list[i].driver);
     }
-    return OCV_OK;
+    for (size_t i = 0; i < n; i++)
+        if (names_class(text.len ? text.data : "", list[i].driver))
+            list[kept++] = list[i];
+    claim->n_alternatives = kept;
+    if (!n || kept)
+        return OCV_OK;
+    ocv_error_set(err, OCV_ERR_NO_MATCH, "%s has none of the DeviceClasses that the builds need",
+                  r->classes);
+    ocv_error_hint(err, "it is what 'kubectl get deviceclasses -o name' prints");
+    return OCV_ERR_NO_MATCH;
 }
 
 static int make_claim(const struct claim_options *r, const struct image *image,

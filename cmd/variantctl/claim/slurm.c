@@ -13,6 +13,7 @@ const struct ocv_option claim_slurm_options[] = {
     {.name = "features",
      .value = "TEXT",
      .help = "Slurm: its nodes' features, \"$(sinfo -ho %f)\"",
+     .flags = OCV_OPTION_MORE,
      OCV_OPTION_TEXT(struct claim_slurm, features)},
     {.name = "features-file",
      .value = "FILE",

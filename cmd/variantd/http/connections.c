@@ -16,6 +16,7 @@ struct watched_connection {
     struct watched_connection *next, **link;
     int fd;
     atomic_int_fast64_t since; /* no request since then, monotonic ms; 0: one is running */
+    atomic_bool asked;         /* there was a request */
     int client;                /* -1: not determined yet */
 };
 
@@ -49,6 +50,7 @@ void connections_notify(void *cls, struct MHD_Connection *connection, void **con
         peer->fd = info ? info->connect_fd : -1;
         peer->client = -1;
         atomic_init(&peer->since, ocv_clock_ms());
+        atomic_init(&peer->asked, false);
         pthread_mutex_lock(&p->lock);
         peer->next = p->first;
         peer->link = &p->first;
@@ -149,8 +151,18 @@ unsigned connections_client(struct MHD_Connection *connection)
 void connections_mark(struct MHD_Connection *connection, bool busy)
 {
     struct watched_connection *peer = peer_of(connection);
-    if (peer)
-        atomic_store_explicit(&peer->since, busy ? 0 : ocv_clock_ms(), memory_order_relaxed);
+    if (!peer)
+        return;
+    atomic_store_explicit(&peer->since, busy ? 0 : ocv_clock_ms(), memory_order_relaxed);
+    atomic_store_explicit(&peer->asked, true, memory_order_relaxed);
+}
+
+/* Its first request is on its way. */
+static bool is_fresh(const struct watched_connection *peer, int64_t now)
+{
+    int64_t since = atomic_load_explicit(&peer->since, memory_order_relaxed);
+    return since > 0 && now - since < CONNECTIONS_FRESH_MS &&
+           !atomic_load_explicit(&peer->asked, memory_order_relaxed);
 }
 
 static bool is_crowded(const struct connections *p)
@@ -167,7 +179,7 @@ void connections_tick(struct connections *p, bool all)
     int64_t limit = all ? 0 : is_crowded(p) ? CONNECTIONS_CROWD_IDLE_MS : CONNECTIONS_IDLE_MS;
     for (struct watched_connection *peer = p->first; peer; peer = peer->next) {
         int64_t since = atomic_load_explicit(&peer->since, memory_order_relaxed);
-        if (since > 0 && now - since >= limit && peer->fd >= 0)
+        if (since > 0 && now - since >= limit && peer->fd >= 0 && !(all && is_fresh(peer, now)))
             shutdown(peer->fd, SHUT_RDWR);
     }
     pthread_mutex_unlock(&p->lock);
@@ -182,6 +194,17 @@ size_t connections_count(struct connections *p, size_t *busy)
         *busy += atomic_load_explicit(&peer->since, memory_order_relaxed) == 0;
     pthread_mutex_unlock(&p->lock);
     return n;
+}
+
+bool connections_any_fresh(struct connections *p)
+{
+    int64_t now = ocv_clock_ms();
+    bool any = false;
+    pthread_mutex_lock(&p->lock);
+    for (const struct watched_connection *peer = p->first; peer && !any; peer = peer->next)
+        any = is_fresh(peer, now);
+    pthread_mutex_unlock(&p->lock);
+    return any;
 }
 
 bool connections_stir(struct connections *p)

@@ -74,6 +74,7 @@ void httpd_resume(struct httpd_suspended *suspended);
  * thread. */
 
 #define CONNECTIONS_IDLE_MS 60000      /**< without a complete request */
+#define CONNECTIONS_FRESH_MS 200       /**< a client that has connected asks within this time */
 #define CONNECTIONS_CROWD_IDLE_MS 2000 /**< the same when connections run out */
 
 struct watched_connection;
@@ -98,8 +99,11 @@ void connections_mark(struct MHD_Connection *connection, bool busy);
 /** The user to whom the workers count the connection's requests: 0 for root, for the daemon's own
  *  user, and if unknown. Call from the request's own thread. */
 unsigned connections_client(struct MHD_Connection *connection);
-/** Call once a second: close connections without a request for too long; `all`: all idle ones. */
+/** Call once a second: close connections without a request for too long; `all`: all idle ones, but
+ *  fresh ones. */
 void connections_tick(struct connections *peers, bool all);
+/** Is there one of the last CONNECTIONS_FRESH_MS, whose first request has not come? */
+bool connections_any_fresh(struct connections *peers);
 /** Number of connections; `busy`: of those with a running request. */
 size_t connections_count(struct connections *peers, size_t *busy);
 /** True if nearly all connections are in use and some opened or closed since the last call: the

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Outcomes of a look-up, and of failed upstream requests. */
 #include "cmd/variantd/mirror/mirror_internal.h"
+#include "lib/base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@ struct lookup_result *lookup_result_new(enum outcome outcome, unsigned status, c
     v->status = status;
     v->code = code;
     snprintf(v->message, sizeof(v->message), "%.300s", message ? message : "");
+    ocv_text_clean(v->message); /* and a character that was cut in two: JSON takes no part of one */
     return v;
 }
 

@@ -165,16 +165,17 @@ int ocv_yaml_check_text(const struct ocv_yaml_rule *rule, const char *name, cons
                          SHOWN, name, wanted, meant_word(rule, text, question));
 }
 
-static int unknown_key(const struct ocv_yaml_reader *r, const struct ocv_yaml_table *table,
-                       const struct ocv_yaml *m)
+static bool unknown_key(const struct ocv_yaml_reader *r, const struct ocv_yaml_table *table,
+                        const struct ocv_yaml *m)
 {
     struct ocv_nearest nearest = {.wanted = m->key};
     char question[OCV_NEAREST_QUESTION_MAX];
     for (size_t i = 0; i < table->n; i++)
         ocv_nearest_offer(&nearest, table->keys[i].name);
-    return ocv_yaml_fail(r, m, "unknown key '%.*s'%s%s%s", SHOWN, m->key, table->what ? " of " : "",
-                         table->what ? table->what : "",
-                         ocv_nearest_question(ocv_nearest_meant(&nearest), question));
+    const char *meant = ocv_nearest_meant(&nearest);
+    (void)ocv_yaml_fail(r, m, "unknown key '%.*s'%s%s%s", SHOWN, m->key, table->what ? " of " : "",
+                        table->what ? table->what : "", ocv_nearest_question(meant, question));
+    return meant != NULL;
 }
 
 static int check_map(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,
@@ -193,12 +194,14 @@ static int check_map(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule
             }
             if (table->inner && key_of(table->inner, m->key))
                 return ocv_yaml_error(r, m, "is a key of %s only", table->inner->what);
-            (void)unknown_key(r, table, m);
-            if (!r->unknown)
+            /* a later version's key has a name of its own: one that is nearly ours is a slip, and
+             * without it a policy would be gone */
+            if (unknown_key(r, table, m) || !r->unknown)
                 return OCV_ERR_CONFIG;
             r->unknown(r->err->message);
             *r->err = (struct ocv_error){0};
             *at = m->next;
+            ((struct ocv_yaml *)(uintptr_t)map)->n--;
             m->next = NULL;
             ocv_yaml_free(m);
         }
@@ -210,9 +213,13 @@ static int check_map(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule
         return OCV_OK;
     }
     for (const struct ocv_yaml *m = map->first; m; m = m->next) {
-        const struct ocv_yaml name = {.type = OCV_YAML_SCALAR, .line = m->line, .text = m->key};
-        if (rule->name)
-            OCV_TRY(ocv_yaml_check(r, rule->name, &name));
+        struct ocv_yaml name = {.type = OCV_YAML_SCALAR, .line = m->line};
+        if (rule->name) { /* a copy, which ocv_yaml_check may replace as any text */
+            name.text = strdup(m->key);
+            int status = name.text ? ocv_yaml_check(r, rule->name, &name) : ocv_error_nomem(r->err);
+            free(name.text);
+            OCV_TRY(status);
+        }
         if (rule->each)
             OCV_TRY(ocv_yaml_check(r, rule->each, m));
     }

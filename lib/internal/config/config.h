@@ -117,8 +117,8 @@ int ocv_config_check_names(const struct ocv_config *config, const struct ocv_nam
 int ocv_config_check_all_names(const struct ocv_config *config,
                                const struct ocv_name_sources *sources, ocv_unknown_visit visit,
                                void *data);
-/** Forget what files and variables say of this machine (`override`, `devices`, `os_features`): it
- * is another one that is asked about. What flags say stays. Returns the first of these keys that
+/** Forget what files and variables say of this machine (`override`, `devices`): it is another one
+ * that is asked about. What flags say stays. Returns the first of these keys that
  * was there, or NULL. */
 const char *ocv_config_forget_host(struct ocv_config *config);
 /** Would ocv_config_override_profile change anything? */

@@ -104,8 +104,7 @@ const char *ocv_config_forget_host(struct ocv_config *c)
     const struct {
         const char *key, *origin;
     } keys[] = {{"override", c->n_overrides ? c->overrides[0].origin : NULL},
-                {"devices", c->n_devices ? c->devices[0].origin : NULL},
-                {"os_features", c->os_features.count ? c->os_features.origins[0] : NULL}};
+                {"devices", c->n_devices ? c->devices[0].origin : NULL}};
     const char *first = NULL;
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         /* a later source has replaced what an earlier one said of a key */

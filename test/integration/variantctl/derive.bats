@@ -141,16 +141,21 @@ ROCM='amd :: gfx_arch :: gfx90a, amd :: gfx_arch :: gfx942'
     [[ $output == *"usr/lib/libcuda.so.535.104.05 is of the driver of NVIDIA, which the host has to bring (1 file) [OCV709 driver-in-image]"* ]]
 }
 
+@test "derive: code beside the sections for it is said, and does not count where there is some in them" {
+    run -0 "$VARIANTCTL" derive "$SAMPLES/beside.so"
+    [[ $output != *"sm_75 "* && $output == *"sm_80 "* ]]
+    [[ $output == *"beside.so: 576 B of code beside its sections for it: cuda-code 75, cuda-code 80, cuda-code 86, cuda-ptx 75"* ]]
+}
+
 @test "derive: code without a function limits nothing, and what is not looked at is said" {
     mkdir "$BATS_TEST_TMPDIR/t"
-    cp "$SAMPLES/cuda.so" "$SAMPLES/empty.so" "$SAMPLES/beside.so" "$BATS_TEST_TMPDIR/t/"
+    cp "$SAMPLES/cuda.so" "$SAMPLES/empty.so" "$BATS_TEST_TMPDIR/t/"
     mkdir -p "$BATS_TEST_TMPDIR/t/lib/triton/runtime" "$BATS_TEST_TMPDIR/t/opp/ai_core/tbe/kernel/soc910b" \
         "$BATS_TEST_TMPDIR/t/lib/glibc-hwcaps/x86-64-v3"
     touch "$BATS_TEST_TMPDIR/t/lib/triton/runtime/jit.py" "$BATS_TEST_TMPDIR/t/opp/ai_core/tbe/kernel/soc910b/"{a,b}.o \
         "$BATS_TEST_TMPDIR/t/lib/glibc-hwcaps/x86-64-v3/libm.so.6"
     run -0 "$VARIANTCTL" derive "$BATS_TEST_TMPDIR/t"
     [[ $output != *"all but"* && $output != *"sm_75 "* ]]
-    [[ $output == *"beside.so: 576 B of code beside its sections for it: cuda-code 75, cuda-code 80, cuda-code 86, cuda-ptx 75"* ]]
     [[ $output == *"lib/triton/runtime/jit.py: Triton: code is compiled when the program runs"* ]]
     [[ $output == *"opp/ai_core/tbe/kernel/soc910b/a.o: kernels for soc910b (2 files)"* ]]
     [[ $output == *"libm.so.6: libraries for x86-64-v3 alone"* ]]
