@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Which entries a role could take, and in what order: as the nodes that can run both prefer, where
  * they agree. Where no node runs both, where nodes disagree, or where preferences go in circles,
- * the index's own order decides: static namespaces, then the place in the index. So the order
+ * the index's own order decides: variants before the default, static namespaces, finished entries,
+ * the place in the index. So the order
  * depends on which kinds of nodes there are, and on nothing else. */
 #include "lib/base/cleanup.h"
 #include "lib/match/match_internal.h"
@@ -100,11 +101,49 @@ static void relate(const struct ocv_match *match, const struct ocv_match_role *r
                 r->bits[i * r->words + w] |= r->bits[via * r->words + w];
 }
 
+static int compare_candidates(const void *a, const void *b, void *index)
+{
+    const struct candidate *x = a, *y = b;
+    const struct ocv_index *of = index;
+    return compare_own(of, &of->entries[x->entry], &of->entries[y->entry]);
+}
+
+/* Must i come before j? In a circle neither must. */
+static bool must_precede(const struct relation *r, size_t i, size_t j)
+{
+    return is_before(r, i, j) && !is_before(r, j, i);
+}
+
+/* Of those that nothing else has to come before, the first in the index's own order is next. */
+static int sort_candidates(const struct ocv_index *index, const struct relation *r,
+                           struct candidate *list, struct ocv_error *err)
+{
+    ocv_auto_free struct candidate *own = calloc(r->n + 1, sizeof(*own));
+    ocv_auto_free size_t *blockers = calloc(r->n + 1, sizeof(*blockers));
+    if (!own || !blockers)
+        return ocv_error_nomem(err);
+    memcpy(own, list, r->n * sizeof(*own));
+    qsort_r(own, r->n, sizeof(*own), compare_candidates, (void *)(uintptr_t)index);
+    for (size_t i = 0; i < r->n; i++)
+        for (size_t j = 0; j < r->n; j++)
+            blockers[j] += must_precede(r, i, j);
+    for (size_t done = 0; done < r->n; done++) {
+        size_t next = 0;
+        while (blockers[own[next].at]) /* SIZE_MAX: it has its place */
+            next++;
+        for (size_t j = 0; j < r->n; j++)
+            if (blockers[j] != SIZE_MAX)
+                blockers[j] -= must_precede(r, own[next].at, j);
+        blockers[own[next].at] = SIZE_MAX;
+        list[done] = own[next];
+    }
+    return OCV_OK;
+}
+
 int ocv_candidates(const struct ocv_match *match, const struct ocv_match_role *role,
                    const struct room *room, size_t pin, struct candidate *list, size_t *n,
                    struct ocv_error *err)
 {
-    const struct ocv_entry *entries = match->index->entries;
     *n = 0;
     for (size_t e = 0; e < match->n_entries; e++) {
         struct candidate c = {.entry = e};
@@ -120,23 +159,7 @@ int ocv_candidates(const struct ocv_match *match, const struct ocv_match_role *r
     if (!(r.bits = bits))
         return ocv_error_nomem(err);
     relate(match, role, room, list, &r);
-    /* of those that nothing else has to come before, the first in the index's own order is next */
-    for (size_t done = 0; done < *n; done++) {
-        size_t next = SIZE_MAX;
-        for (size_t i = done; i < *n; i++) {
-            bool free = true;
-            for (size_t j = done; j < *n && free; j++)
-                free =
-                    !is_before(&r, list[j].at, list[i].at) || is_before(&r, list[i].at, list[j].at);
-            if (free && (next == SIZE_MAX || compare_own(match->index, &entries[list[i].entry],
-                                                         &entries[list[next].entry]) < 0))
-                next = i;
-        }
-        struct candidate c = list[next];
-        list[next] = list[done];
-        list[done] = c;
-    }
-    return OCV_OK;
+    return sort_candidates(match->index, &r, list, err);
 }
 
 int ocv_match_order(const struct ocv_match *match, size_t *place_of, struct ocv_error *err)

@@ -210,11 +210,11 @@ static int run_lock(struct cli *cli, struct lock_options *r, struct ocv_error *e
             OCV_TRY(add_machine(cli, r, &before.images[i].choices[k], err));
     if (r->machines.n == 0)
         OCV_TRY(add_this_machine(cli, r, err));
-    bool others = true;
     for (size_t i = 0; i < r->machines.n; i++)
-        others = others && strcmp(r->machines.list[i].name, THIS_MACHINE) != 0;
-    if (others)
-        cli_forget_host(cli);
+        if (strcmp(r->machines.list[i].name, THIS_MACHINE) != 0) {
+            cli_forget_host(cli);
+            break;
+        }
     ocv_auto_json *images = json_array();
     if (!images)
         return ocv_error_nomem(err);

@@ -13,9 +13,6 @@
 #define DT_RELR_TAG 36
 #define WRAPPER_SIZE 24u
 #define WRAPPER_POINTER 8u
-/* All bundles of a file together may inflate to so much, or to so many times the file. */
-#define INFLATED_MIN ((uint64_t)64 << 20)
-#define INFLATED_RATIO 64u
 #define REGIONS_MAX ((size_t)1 << 18)
 
 /* Wrappers of regions: where they are, and their first word. */
@@ -361,7 +358,7 @@ int ocv_slim_find_regions(struct ocv_slim_elf *elf, struct ocv_error *err)
                                                  list[k].old_size) /
                         16;
     }
-    if (inflated > INFLATED_MIN / 16 && inflated / INFLATED_RATIO > elf->len / 16)
-        elf->why = "its device code inflates to far more than its size";
+    if (ocv_slim_inflates_far(inflated, elf->len))
+        elf->why = OCV_SLIM_INFLATES_FAR;
     return OCV_OK;
 }

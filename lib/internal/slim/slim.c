@@ -67,6 +67,15 @@ static int cut_regions(const struct map *in, int fd, const struct ocv_slim_targe
                        struct ocv_slim_result *result, struct ocv_error *err)
 {
     __attribute__((cleanup(unmap))) struct map out = {0};
+    uint64_t inflated = 0;
+    for (uint64_t at = 0, size = 1; at < in->size && size; at += size) {
+        size = ocv_slim_region_size(in->bytes + at, in->size - at);
+        inflated += ocv_slim_bundle_inflated(in->bytes + at, size) / 16;
+    }
+    if (ocv_slim_inflates_far(inflated, in->size)) {
+        set_outcome(result, OCV_SLIM_LEFT, OCV_SLIM_INFLATES_FAR);
+        return OCV_OK;
+    }
     for (int writes = 0; writes < 2; writes++) {
         uint64_t size, kept = 0;
         for (uint64_t at = 0; at < in->size; at += size) {
@@ -78,7 +87,9 @@ static int cut_regions(const struct map *in, int fd, const struct ocv_slim_targe
             if (!n) {
                 set_outcome(result, OCV_SLIM_LEFT,
                             size ? result->why : "its device code is of a form that is not known");
-                return OCV_OK;
+                return ftruncate(fd, 0) < 0
+                           ? ocv_error_set(err, OCV_ERR_IO, "a temporary file: %s", strerror(errno))
+                           : OCV_OK;
             }
             kept += n;
         }

@@ -128,6 +128,14 @@ bool ocv_slim_region_is_cut(const unsigned char *region, uint64_t size,
                             const struct ocv_slim_target *target, const unsigned char *cut,
                             uint64_t cut_size);
 
+/** All bundles of a file together may inflate to 64 MiB, or to 64 times the file. `inflated`: in
+ * units of 16 bytes, so that no sum is too large. */
+static inline bool ocv_slim_inflates_far(uint64_t inflated, uint64_t len)
+{
+    return inflated > ((uint64_t)64 << 20) / 16 && inflated / 64 > len / 16;
+}
+#define OCV_SLIM_INFLATES_FAR "its device code inflates to far more than its size"
+
 /** The same three of an offload bundle, plain or compressed. */
 uint64_t ocv_slim_bundle_size(const unsigned char *bytes, uint64_t len);
 /** What a compressed one says that it inflates to; 0: it is not compressed. */

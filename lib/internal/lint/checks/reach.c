@@ -170,9 +170,12 @@ static bool was_made_of(const struct ocv_lint *lint, const struct ocv_entry *b,
 {
     size_t n = strlen(a->label);
     bool ranked = false;
-    for (size_t i = 0; i < b->n_properties; i++)
-        ranked = ranked || (lint->statics[b->properties[i]].is_static &&
-                            lint->statics[b->properties[i]].value >= 0);
+    for (size_t i = 0; i < b->n_properties; i++) {
+        struct ocv_property p = ocv_index_property(lint->index, b->properties[i]);
+        ranked =
+            ranked || (lint->statics[b->properties[i]].is_static && !strcmp(p.feature, "order") &&
+                       (!strcmp(p.value, "slim") || !strcmp(p.value, "fat")));
+    }
     return ranked && !strncmp(b->label, a->label, n) && b->label[n] == '.';
 }
 
