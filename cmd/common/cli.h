@@ -242,6 +242,20 @@ int cli_print(const char *text, size_t len, struct ocv_error *err) OCV_WARN_UNUS
 /** Copy untrusted text without control and unprintable characters. Returns `out`. */
 const char *cli_text(const char *text, char *out, size_t size);
 
+/** A page for a browser while it is written: light and dark, without script. */
+struct page {
+    struct ocv_buffer *out;
+    struct ocv_error *err;
+    int status; /**< the first failure */
+};
+/** The head of a page, with rules of style beside the common ones. */
+void page_begin(struct page *page, const char *title, const char *style);
+/** Mark-up of ours. */
+void page_raw(struct page *page, const char *markup);
+/** Text of others, escaped. */
+void page_text(struct page *page, const char *text);
+void page_number(struct page *page, long long number);
+
 /* Completion of values and arguments: properties, labels, images in layouts. No registry is asked.
  */
 

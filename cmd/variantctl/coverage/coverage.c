@@ -16,14 +16,16 @@ static int check_gate(const struct coverage *c, bool (*is_met)(const struct cove
                       const char *what, struct ocv_error *err)
 {
     char names[NAMES_SHOWN] = "";
-    size_t n = 0;
+    size_t n = coverage_count(c, is_met), all = coverage_count(c, NULL);
     for (size_t i = 0; i < c->n; i++) {
         size_t at = strlen(names);
+        char name[COVERAGE_NAME_MAX];
         if (is_met(&c->hosts[i]))
-            snprintf(names + at, sizeof(names) - at, "%s%s", n++ ? ", " : "", c->hosts[i].name);
+            snprintf(names + at, sizeof(names) - at, "%s%s", at ? ", " : "",
+                     coverage_name(&c->hosts[i], name));
     }
-    return n ? ocv_error_set(err, OCV_ERR_CHECK, "%s on %zu of %zu machine%s: %s", what, n, c->n,
-                             c->n == 1 ? "" : "s", names)
+    return n ? ocv_error_set(err, OCV_ERR_CHECK, "%s on %zu of %zu machine%s: %s", what, n, all,
+                             all == 1 ? "" : "s", names)
              : OCV_OK;
 }
 
@@ -57,8 +59,9 @@ static int take_profiles(const struct ocv_option_given *given, struct ocv_error 
 static const struct ocv_option options[] = {
     {.name = "profiles",
      .value = "DIR|FILE",
-     .help = "profiles (*.json), or recorded machines\n"
-             "(directories with sys or proc in them); again for\n"
+     .help = "profiles (*.json), recorded machines\n"
+             "(directories with sys or proc in them), or a\n"
+             "document of nodes, as 'match' takes it; again for\n"
              "more",
      OCV_OPTION_CALL(take_profiles)},
     {.name = "before",
@@ -78,6 +81,10 @@ static const struct ocv_option options[] = {
      .help = "a malformed profile is an error, not left out",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_FLAG(struct coverage_request, strict)},
+    {.name = "report",
+     .value = "FILE",
+     .help = "write a page for browsers: classes and images",
+     OCV_OPTION_TEXT(struct coverage_request, report)},
     CLI_INDEX(struct coverage_request, index_file),
     CLI_FORMAT(struct coverage_request, json, "what is printed (text)"),
     OCV_OPTIONS_END};
@@ -85,6 +92,7 @@ static const struct ocv_option options[] = {
 static const struct cli_command command = {
     .usage = "Usage: variantctl coverage --profiles FLEET [OPTIONS] IMAGE|oci:DIR[:TAG]\n"
              "       variantctl coverage --profiles FLEET --before DIR --after DIR IMAGE...\n"
+             "       variantctl coverage --profiles FLEET --report FILE.html IMAGE...\n"
              "\n"
              "Show which variant each machine of a fleet gets, or what another data directory\n"
              "(a release's, with its tag rules and providers) changes.\n",
@@ -113,8 +121,11 @@ int cmd_coverage(struct cli *cli, int argc, char **argv)
     if (compare && (r.fail_on_nothing || r.fail_on_default))
         return ocv_error_set(err, OCV_ERR_INVALID, "%s: --fail-on takes one image and no --before",
                              cli->verb);
+    bool many = compare || (r.report && !r.index_file);
+    if (compare && r.report)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: --report takes no --before", cli->verb);
     if (r.n_profiles == 0 ||
-        (compare ? r.index_file || r.n_images == 0 : (r.index_file != NULL) + r.n_images != 1)) {
+        (many ? r.index_file || r.n_images == 0 : (r.index_file != NULL) + r.n_images != 1)) {
         ocv_error_set(err, OCV_ERR_INVALID,
                       compare ? "%s: --before and --after compare images by name, with --profiles"
                               : "%s: give --profiles and one IMAGE, oci:DIR[:TAG] or --index",
@@ -134,6 +145,11 @@ int cmd_coverage(struct cli *cli, int argc, char **argv)
     ocv_buffer_init(&out, COVERAGE_OUTPUT_MAX);
     OCV_TRY(cli_load(cli, err));
     OCV_TRY(coverage_read_hosts(&r, &c, err));
+    if (r.report) {
+        OCV_TRY(coverage_report(&r, &c, err));
+        if (r.n_images > 1) /* the table is of one */
+            return OCV_OK;
+    }
     OCV_TRY(image_open_either(cli, r.index_file, *r.images, &image, true, err));
     OCV_TRY(coverage_decide(cli, &image, &c, err));
     OCV_TRY(r.json ? coverage_format_json(&c, &out, err) : coverage_format(&c, &out, err));

@@ -19,6 +19,7 @@ struct coverage_request {
     const char *before, *after; /**< data directories; NULL: the installed one */
     const char *profiles[COVERAGE_SOURCES_MAX];
     size_t n_profiles;
+    const char *report; /**< the page, or NULL */
     bool json;
     bool strict; /**< a profile that cannot be read is an error, not left out */
     bool fail_on_nothing, fail_on_default; /**< exit 5 if a host gets no more than that */
@@ -27,16 +28,20 @@ struct coverage_request {
 struct coverage_host {
     char *path, *name; /**< a profile's file or a recorded machine's directory, and its name */
     struct ocv_profile *profile;
+    bool in_fleet; /**< the profile is that of a class of the fleet */
+    size_t nodes;  /**< machines of that class; 1: it is one */
     struct ocv_decision *decision;
     char *undecided; /**< why there is no decision for it, or NULL */
     size_t alike;    /**< hosts that share its column, itself included; 0: it has none */
     size_t of;       /**< the host whose column it shares */
+    size_t sharing;  /**< machines in its column */
 };
 
 struct coverage {
     const struct image *image;
     struct coverage_host *hosts;
     size_t n;
+    struct ocv_fleet *fleet; /**< what documents said; NULL: none was named */
 };
 
 /** Read the request's fleet: profiles, directories of profiles, and recorded machines, which are
@@ -50,6 +55,14 @@ int coverage_decide(struct cli *cli, struct image *image, struct coverage *c,
 /** Drop the decisions; call before closing their image. */
 void coverage_forget(struct coverage *c);
 void coverage_free(struct coverage *c);
+/** Write the page of the request: the fleet's classes and its images. */
+int coverage_report(const struct coverage_request *request, struct coverage *c,
+                    struct ocv_error *err) OCV_WARN_UNUSED;
+#define COVERAGE_NAME_MAX 320u
+/** "n0001", or "n0001+2499" of a class. Returns `out`. */
+const char *coverage_name(const struct coverage_host *host, char out[COVERAGE_NAME_MAX]);
+/** Machines of all hosts for which `wanted` is true; NULL: of all. */
+size_t coverage_count(const struct coverage *c, bool (*wanted)(const struct coverage_host *));
 /** Print the changes from one data directory to the other; returns the exit code. */
 int coverage_compare(const struct coverage_request *request);
 

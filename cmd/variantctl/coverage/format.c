@@ -38,8 +38,9 @@ bool coverage_gets_nothing(const struct coverage_host *host)
 /* Column header: the host's name, and how many more share the column. */
 static const char *head_of(const struct coverage_host *host, char out[48])
 {
-    if (host->alike > 1)
-        snprintf(out, 48, "%.*s+%zu", HOST_WIDTH - 5, host->name, host->alike - 1);
+    size_t more = host->sharing ? host->sharing - 1 : host->nodes - 1;
+    if (more)
+        snprintf(out, 48, "%.*s+%zu", HOST_WIDTH - 5, host->name, more);
     else
         snprintf(out, 48, "%.*s", HOST_WIDTH, host->name);
     return out;
@@ -57,9 +58,11 @@ static int put_hosts(const struct coverage *c, const char *title,
                      struct ocv_error *err)
 {
     size_t n = 0;
+    char name[COVERAGE_NAME_MAX];
     for (size_t i = 0; i < c->n; i++)
         if (wanted(&c->hosts[i]))
-            OCV_TRY(ocv_buffer_printf(out, err, "%s%s", n++ ? ", " : title, c->hosts[i].name));
+            OCV_TRY(ocv_buffer_printf(out, err, "%s%s", n++ ? ", " : title,
+                                      coverage_name(&c->hosts[i], name)));
     return n ? ocv_buffer_append(out, "\n", 1, err) : OCV_OK;
 }
 
@@ -89,10 +92,12 @@ static int put_undecided(const struct coverage *c, struct ocv_buffer *out, struc
             first++;
         if (!why || first < i)
             continue;
-        OCV_TRY(ocv_buffer_printf(out, err, "Not decided        %s", c->hosts[i].name));
+        char name[COVERAGE_NAME_MAX];
+        OCV_TRY(ocv_buffer_printf(out, err, "Not decided        %s",
+                                  coverage_name(&c->hosts[i], name)));
         for (size_t k = i + 1; k < c->n; k++)
             if (c->hosts[k].undecided && !strcmp(c->hosts[k].undecided, why))
-                OCV_TRY(ocv_buffer_printf(out, err, ", %s", c->hosts[k].name));
+                OCV_TRY(ocv_buffer_printf(out, err, ", %s", coverage_name(&c->hosts[k], name)));
         OCV_TRY(ocv_buffer_printf(out, err, ": %s\n", why));
     }
     return OCV_OK;
@@ -107,11 +112,12 @@ static int put_alike(const struct coverage *c, struct ocv_buffer *out, struct oc
         char head[48];
         if (c->hosts[i].alike < 2)
             continue;
+        char name[COVERAGE_NAME_MAX];
         OCV_TRY(ocv_buffer_printf(out, err, "%-17s  %s", head_of(&c->hosts[i], head),
-                                  c->hosts[i].name));
+                                  coverage_name(&c->hosts[i], name)));
         for (size_t k = i + 1; k < c->n; k++)
             if (c->hosts[k].of == i)
-                OCV_TRY(ocv_buffer_printf(out, err, ", %s", c->hosts[k].name));
+                OCV_TRY(ocv_buffer_printf(out, err, ", %s", coverage_name(&c->hosts[k], name)));
         OCV_TRY(ocv_buffer_append(out, "\n", 1, err));
     }
     return OCV_OK;
@@ -135,14 +141,18 @@ int coverage_format(struct coverage *c, struct ocv_buffer *out, struct ocv_error
     bool undecided = false;
     for (size_t i = 0; i < c->n; i++) {
         c->hosts[i].alike = 1;
+        c->hosts[i].sharing = 0;
         c->hosts[i].of = i;
         width += 2 + (size_t)width_of(&c->hosts[i]);
         undecided = undecided || c->hosts[i].undecided;
     }
     if (width > TABLE_WIDTH)
         OCV_TRY(coverage_share_columns(c, err));
+    for (size_t i = 0; i < c->n; i++)
+        c->hosts[c->hosts[i].of].sharing += c->hosts[i].nodes;
     OCV_TRY(ocv_buffer_printf(out, err, "Index   %s\nHosts   %zu\n\n%-*s",
-                              ocv_index_digest(c->image->index), c->n, first + 2 + second, ""));
+                              ocv_index_digest(c->image->index), coverage_count(c, NULL),
+                              first + 2 + second, ""));
     for (size_t i = 0; i < c->n; i++) {
         char head[48];
         if (c->hosts[i].alike)
@@ -228,10 +238,11 @@ int coverage_format_json(const struct coverage *c, struct ocv_buffer *out, struc
         if (of.architecture)
             ocv_platform_format(&of, platform, sizeof(platform));
         json_t *json =
-            json_pack("{s:s, s:s, s:s?, s:b, s:o, s:s*}", "host", host->name, "profile", host->path,
-                      "platform", of.architecture ? platform : NULL, "onlyDefault",
-                      coverage_gets_default(host), "selected",
-                      selected ? entry_json(selected) : json_null(), "undecided", host->undecided);
+            json_pack("{s:s, s:I, s:s, s:s?, s:b, s:o, s:s*}", "host", host->name, "nodes",
+                      (json_int_t)host->nodes, "profile", host->path, "platform",
+                      of.architecture ? platform : NULL, "onlyDefault", coverage_gets_default(host),
+                      "selected", selected ? entry_json(selected) : json_null(), "undecided",
+                      host->undecided);
         if (json_array_append_new(hosts, json) < 0)
             return ocv_error_nomem(err);
     }

@@ -6,9 +6,12 @@
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/file.h"
+#include "lib/match/match_internal.h"
 #include "ocivariant-probe.h"
 
 #include <dirent.h>
+#include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,6 +27,7 @@ static int add_host(struct coverage *c, const char *path, struct ocv_error *err)
     size_t len = strlen(name);
     host->path = strdup(path);
     host->name = strndup(name, len > 5 && !strcmp(name + len - 5, ".json") ? len - 5 : len);
+    host->nodes = 1;
     c->n++;
     return host->path && host->name ? OCV_OK : ocv_error_nomem(err);
 }
@@ -82,6 +86,8 @@ static int by_name(const void *a, const void *b)
 
 static int read_profile(struct cli *cli, struct coverage_host *host, struct ocv_error *err)
 {
+    if (host->profile)
+        return OCV_OK;
     cli_forget_host(cli);
     ocv_auto_buffer text;
     ocv_auto(ocv_profile) profile = NULL;
@@ -100,7 +106,8 @@ static int read_profile(struct cli *cli, struct coverage_host *host, struct ocv_
 
 static void free_host(struct coverage_host *host)
 {
-    ocv_profile_free(host->profile);
+    if (!host->in_fleet)
+        ocv_profile_free(host->profile);
     free(host->path);
     free(host->name);
 }
@@ -139,18 +146,96 @@ static int read_profiles(const struct coverage_request *r, struct coverage *c,
     return bad.status;
 }
 
+/* Many nodes in one document: JSON Lines, what `fleet pack` writes, a list of Kubernetes nodes. One
+ * profile is none of these, and what is no profile either is said to be a bad one. */
+static bool is_document(const char *path)
+{
+    ocv_auto_buffer text;
+    ocv_auto(ocv_profile) profile = NULL;
+    struct ocv_error err = {0};
+    ocv_buffer_init(&text, OCV_FLEET_MAX);
+    if (!strcmp(path, "-"))
+        return true;
+    if (cli_read_file(path, &text, &err) < 0 || !text.len ||
+        ocv_profile_parse(text.data, text.len, &profile, &err) == OCV_OK)
+        return false;
+    ocv_auto_json *one = json_loadb(text.data, text.len, 0, NULL);
+    return one ? json_is_array(json_object_get(one, "items")) : text.data[0] == '{';
+}
+
+/* A host for each class of the documents' nodes. */
+static int add_classes(struct coverage *c, const char *path, struct ocv_error *err)
+{
+    size_t n = ocv_fleet_class_count(c->fleet), place;
+    ocv_auto_free size_t *host_of = calloc(n + 1, sizeof(*host_of));
+    if (!host_of)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < ocv_fleet_count(c->fleet); i++) {
+        const struct ocv_node node = ocv_fleet_node(c->fleet, i, &place);
+        if (host_of[place]) {
+            c->hosts[host_of[place] - 1].nodes++;
+            continue;
+        }
+        if (c->n == COVERAGE_HOSTS_MAX)
+            return ocv_error_set(err, OCV_ERR_INVALID, "more than %u classes", COVERAGE_HOSTS_MAX);
+        struct coverage_host *host = ocv_array_grow(&c->hosts, c->n);
+        if (!host)
+            return ocv_error_nomem(err);
+        c->n++;
+        host_of[place] = c->n;
+        host->nodes = 1;
+        host->in_fleet = true;
+        host->profile = (struct ocv_profile *)(uintptr_t)ocv_fleet_class_profile(c->fleet, place);
+        host->name = strdup(node.name);
+        host->path = strdup(path);
+        if (!host->name || !host->path)
+            return ocv_error_nomem(err);
+    }
+    return OCV_OK;
+}
+
+const char *coverage_name(const struct coverage_host *host, char out[COVERAGE_NAME_MAX])
+{
+    if (host->nodes > 1)
+        snprintf(out, COVERAGE_NAME_MAX, "%.280s+%zu", host->name, host->nodes - 1);
+    else
+        snprintf(out, COVERAGE_NAME_MAX, "%.300s", host->name);
+    return out;
+}
+
+size_t coverage_count(const struct coverage *c, bool (*wanted)(const struct coverage_host *))
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->n; i++)
+        n += !wanted || wanted(&c->hosts[i]) ? c->hosts[i].nodes : 0;
+    return n;
+}
+
 int coverage_read_hosts(const struct coverage_request *r, struct coverage *c, struct ocv_error *err)
 {
+    const char *document = NULL;
     for (size_t i = 0; i < r->n_profiles; i++) {
         const char *path = r->profiles[i];
         char file[PATH_MAX];
         if (is_directory(path)) {
             OCV_TRY(is_machine(path) ? add_host(c, path, err) : add_directory(c, path, err));
-        } else {
-            OCV_TRY(cli_profile_path(path, file, err));
-            OCV_TRY(add_host(c, file, err));
+            continue;
         }
+        snprintf(file, sizeof(file), "-");
+        if (strcmp(path, "-") != 0)
+            OCV_TRY(cli_profile_path(path, file, err));
+        if (!is_document(file)) {
+            OCV_TRY(add_host(c, file, err));
+            continue;
+        }
+        size_t skipped;
+        if (!c->fleet)
+            OCV_TRY(ocv_fleet_new(&c->fleet, err));
+        OCV_TRY(fleet_read(r->cli, file, r->strict, c->fleet, &skipped, err));
+        document = document ? document : path;
     }
+    if (document)
+        OCV_TRY(add_classes(c, document, err));
     /* Hosts with equal file names (a/gpu.json and b/gpu.json) are named by their paths. */
     ocv_auto_free struct coverage_host **sorted = calloc(c->n + 1, sizeof(struct coverage_host *));
     if (!sorted)
@@ -246,4 +331,5 @@ void coverage_free(struct coverage *c)
     for (size_t i = 0; i < c->n; i++)
         free_host(&c->hosts[i]);
     free(c->hosts);
+    ocv_fleet_free(c->fleet);
 }

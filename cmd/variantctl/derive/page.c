@@ -9,52 +9,29 @@
 #define BAR_WIDTH 560
 
 struct derive_page {
-    struct ocv_buffer *out;
-    struct ocv_error *err;
-    int status;
+    struct page page;
     size_t stated; /* by the image */
 };
 
+static const char style[] =
+    ":root { --bar: #2f6f4f; --rest: #b58900; }\n"
+    "rect.all { fill: var(--bar); } rect.some { fill: var(--rest); } text { fill: currentColor; "
+    "font: 13px system-ui, sans-serif; }\n";
+
 static void put_raw(struct derive_page *p, const char *text)
 {
-    if (p->status >= 0)
-        p->status = ocv_buffer_append(p->out, text, strlen(text), p->err);
+    page_raw(&p->page, text);
 }
 
-/* Untrusted text. */
 static void put_text(struct derive_page *p, const char *text)
 {
-    for (; *text; text++) {
-        char one[2] = {*text, '\0'};
-        put_raw(p, *text == '<'   ? "&lt;"
-                   : *text == '>' ? "&gt;"
-                   : *text == '&' ? "&amp;"
-                   : *text == '"' ? "&quot;"
-                                  : one);
-    }
+    page_text(&p->page, text);
 }
 
 static void put_number(struct derive_page *p, long long number)
 {
-    char text[24];
-    snprintf(text, sizeof(text), "%lld", number);
-    put_raw(p, text);
+    page_number(&p->page, number);
 }
-
-static const char head[] =
-    "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width\">\n<title>variantctl derive</title>\n"
-    "<style>\n"
-    ":root { color-scheme: light dark; --bar: #2f6f4f; --rest: #b58900; }\n"
-    "body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 "
-    "1rem; }\n"
-    "table { border-collapse: collapse; margin: 1rem 0; }\n"
-    "th, td { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #8884; }\n"
-    "td.n { text-align: right; font-variant-numeric: tabular-nums; }\n"
-    "code { font-family: ui-monospace, monospace; }\n"
-    "rect.all { fill: var(--bar); } rect.some { fill: var(--rest); } text { fill: currentColor; "
-    "font: 13px system-ui, sans-serif; }\n"
-    "</style>\n";
 
 /* A bar per target with its bytes; the largest has full width. */
 static void put_picture(struct derive_page *p, const struct ocv_content_derived *d)
@@ -172,9 +149,9 @@ static void put_list(struct derive_page *p, const char *title, char *const *list
 int derive_format_page(const struct derive_result *results, size_t n, struct ocv_buffer *out,
                        struct ocv_error *err)
 {
-    struct derive_page page = {.out = out, .err = err}, *p = &page;
+    struct derive_page page = {.page = {.out = out, .err = err}}, *p = &page;
     char bytes[FORMAT_NUMBER_MAX];
-    put_raw(p, head);
+    page_begin(&p->page, "variantctl derive", style);
     for (const struct derive_result *result = results; result < results + n; result++) {
         const struct ocv_content_derived *d = &result->content.derived;
         const struct ocv_content_report *report = &result->content.report;
@@ -219,5 +196,5 @@ int derive_format_page(const struct derive_result *results, size_t n, struct ocv
         }
     }
     put_raw(p, "</html>\n");
-    return p->status;
+    return p->page.status;
 }

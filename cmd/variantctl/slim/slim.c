@@ -142,9 +142,11 @@ static int list_files(struct slim *s, const struct image *image, const struct ma
     }
     for (size_t i = 0; i < ocv_manifest_layer_count(child->manifest) && status >= 0; i++) {
         lists[i].covers = calloc(lists[i].n + 1, sizeof(*lists[i].covers));
-        if (!lists[i].covers)
+        if (!lists[i].covers) {
             status = ocv_error_nomem(err);
-        for (size_t k = 0; k < lists[i].n && status >= 0; k++) {
+            break;
+        }
+        for (size_t k = 0; k < lists[i].n; k++) {
             const struct ocv_content_file **found =
                 bsearch(&lists[i].files[k], shown, whole->n_files, sizeof(*shown), compare_paths);
             lists[i].covers[k] = found && covers[found - shown];

@@ -13,15 +13,15 @@ const char *slim_label(const struct slim_source *source, const struct ocv_slim_t
                        char out[OCV_SLIM_LABEL_MAX])
 {
     char name[OCV_SLIM_LABEL_MAX] = SLIM_FAT;
-    int n = source->label ? (int)strlen(source->label) : 0;
-    for (const char *at = source->label; source->fat && (at = strstr(at, SLIM_FAT)); at++)
-        if (at == source->label || at[-1] == '.')
-            n = (int)(at - source->label); /* what comes before ".fat", ".fat.rocm" */
+    const char *of = source->label ? source->label : "";
+    int n = (int)strlen(of);
+    for (const char *at = of; source->fat && (at = strstr(at, SLIM_FAT)); at++)
+        if (at == of || at[-1] == '.')
+            n = (int)(at - of); /* what comes before ".fat", ".fat.rocm" */
     if (target)
         ocv_slim_target_label(target, name, sizeof(name));
-    bool dot = n && source->label[n - 1] != '.';
-    snprintf(out, OCV_SLIM_LABEL_MAX, "%.*s%s%.1500s", n < 64 ? n : 64,
-             source->label ? source->label : "", dot ? "." : "", name);
+    bool dot = n && of[n - 1] != '.';
+    snprintf(out, OCV_SLIM_LABEL_MAX, "%.*s%s%.1500s", n < 64 ? n : 64, of, dot ? "." : "", name);
     return out;
 }
 

@@ -125,7 +125,7 @@ taint_here()
 {
     command -v "${OCV_HELM:-helm}" >/dev/null || skip "no helm"
     "${OCV_HELM:-helm}" template variantd "$OCV_TOP/contrib/kubernetes/chart" --namespace ocivariant --kube-version 1.36.0 \
-        --set-json 'registries={"docker.io": {}}' --set startupTaint=dev.ocivariant/not-ready "$@" \
+        --set-json 'registries={"docker.io": {}}' --set startupTaint=dev.ocivariant/not-ready \
         --show-only templates/announce.yaml --show-only templates/startup-taint.yaml | k apply --validate=strict -f -
 }
 

@@ -178,3 +178,55 @@ compare()
     run -2 "$VARIANTCTL" coverage "$REGISTRY/app:1"
     [ "${lines[1]}" = "hint: --profiles takes a directory with what 'variantctl probe' prints on each machine, as NAME.json" ]
 }
+
+@test "a document of nodes: a row for each class, however many nodes; JSON Lines, packed, kubectl's list" {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    jq -c -n --slurpfile h "$PROFILES/h100.json" --slurpfile l "$PROFILES/laptop.json" \
+        'range(5000) | {name: "n\(. + 10000)", profile: (if . % 2 == 0 then $h[0] else $l[0] end)}' >fleet.jsonl
+    "$VARIANTCTL" fleet pack fleet.jsonl >fleet.packed
+    for fleet in fleet.jsonl fleet.packed; do
+        run -0 --separate-stderr "$VARIANTCTL" coverage --profiles "$fleet" --format json "oci:$STATE/images:app"
+        [ "$(jq -c '[.hosts[] | [.nodes, .selected.label]] | sort' <<<"$output")" = '[[2500,"cpu.v3"],[2500,"cuda12.8"]]' ]
+        run -0 --separate-stderr "$VARIANTCTL" coverage --profiles "$fleet" "oci:$STATE/images:app"
+        [[ $output == *"Hosts   5000"* && $output == *"n10000+2499  n10001+2499"* && ${#lines[@]} -lt 20 ]]
+    done
+    run -0 --separate-stderr "$VARIANTCTL" coverage --profiles - --format json "oci:$STATE/images:app" <fleet.packed
+    [ "$(jq '[.hosts[].nodes] | add' <<<"$output")" = 5000 ]
+    jq -n --slurpfile h "$PROFILES/h100.json" '{kind: "List", items: [{kind: "Node", metadata: {name: "k1", annotations: {"dev.ocivariant/profile": ($h[0] | tojson)}}}]}' >nodes.json
+    run -0 --separate-stderr "$VARIANTCTL" coverage --profiles nodes.json --profiles "$PROFILES/laptop.json" --format json "oci:$STATE/images:app"
+    [ "$(jq -c '[.hosts[] | [.host, .nodes, .selected.label]]' <<<"$output")" = '[["laptop",1,"cpu.v3"],["k1",1,"cuda12.8"]]' ]
+    "$VARIANTCTL" index create --quiet --no-lint "oci:$VARIANTS:gpu2" "rocm7.1=oci:$VARIANTS:rocm,amd :: gfx_arch :: gfx942" 2>/dev/null
+    run -5 --separate-stderr "$VARIANTCTL" coverage --profiles fleet.packed --fail-on nothing-fits "oci:$VARIANTS:gpu2"
+    [ "$stderr" = "variantctl: nothing fits on 5000 of 5000 machines: n10000+2499, n10001+2499" ]
+    # what is neither a profile nor a document is a bad profile
+    echo '{"schema": "x"}' >bad.json
+    run -4 "$VARIANTCTL" coverage --profiles bad.json "oci:$STATE/images:app"
+}
+
+@test "--report: a page of classes and images, used by its keyboard" {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    jq -c -n --slurpfile h "$PROFILES/h100.json" --slurpfile m "$PROFILES/mi300x.json" --slurpfile l "$PROFILES/laptop.json" \
+        '(range(3) | {name: "gpu\(.)", profile: $h[0]}), {name: "amd0", profile: $m[0]}, {name: "laptop", profile: $l[0]}' >fleet.jsonl
+    "$VARIANTCTL" index create --quiet --no-lint "oci:$VARIANTS:cuonly" "null=oci:$VARIANTS:cpu" \
+        "cuda12.8=oci:$VARIANTS:cuda,nvidia :: cuda_version_lower_bound :: 12.8" 2>/dev/null
+    run -0 --separate-stderr "$VARIANTCTL" coverage --profiles fleet.jsonl --report page.html "oci:$VARIANTS:app" "oci:$VARIANTS:cuonly"
+    [ -z "$output" ]
+    run ! grep -qiE '<script|src=|href=|@import|url\(' page.html
+    [[ $(command -v chromium) ]] || skip "chromium is not installed"
+    run -0 timeout 120 python3 "$OCV_TOP/test/integration/browser.py" "$BATS_TEST_TMPDIR/chromium" page.html \
+        '= [...document.querySelectorAll("tbody tr")].map(r => r.querySelector("th").innerText.split("\n")[0])' \
+        '= [...document.querySelectorAll("tbody tr")].map(r => [...r.querySelectorAll("td")].map(c => c.className + " " + c.innerText.split("\n")[0]))' \
+        '= [...document.querySelectorAll("td.less")].map(c => c.innerText).join("|")' \
+        Tab '= document.activeElement.getAttribute("role")' Tab '= document.activeElement.tagName' '= document.querySelector("details").open' \
+        Enter '= document.querySelector("details").open' \
+        light '= getComputedStyle(document.documentElement).colorScheme + " " + matchMedia("(prefers-color-scheme: dark)").matches' \
+        dark '= matchMedia("(prefers-color-scheme: dark)").matches'
+    echo "$output"
+    [ "${lines[0]}" = '["gpu0 and 2 more", "amd0", "laptop"]' ]
+    [ "${lines[1]}" = '[["fit cuda12.8", "fit cuda12.8"], ["fit rocm7.1", "less the default"], ["fit cpu.v3", "fit the default"]]' ]
+    [[ ${lines[2]} == *"only the default fits; no build for amd"* ]]
+    [ "${lines[3]}" = '"region"' ]
+    [ "${lines[4]}" = '"SUMMARY"' ]
+    [ "${lines[5]} ${lines[6]}" = "false true" ]
+    [[ ${lines[7]} == '"light dark false"' && ${lines[8]} == true ]]
+}
