@@ -76,6 +76,7 @@ static const struct ocv_option options[] = {
      .value = "nothing-fits|default-only",
      .help = "exit 5 if that is true of a machine\n"
              "(both: with a comma between)",
+     .flags = OCV_OPTION_MORE,
      OCV_OPTION_CALL(take_gates)},
     {.name = "strict",
      .help = "a malformed profile is an error, not left out",
@@ -92,7 +93,6 @@ static const struct ocv_option options[] = {
 static const struct cli_command command = {
     .usage = "Usage: variantctl coverage --profiles FLEET [OPTIONS] IMAGE|oci:DIR[:TAG]\n"
              "       variantctl coverage --profiles FLEET --before DIR --after DIR IMAGE...\n"
-             "       variantctl coverage --profiles FLEET --report FILE.html IMAGE...\n"
              "\n"
              "Show which variant each machine of a fleet gets, or what another data directory\n"
              "(a release's, with its tag rules and providers) changes.\n",
@@ -103,7 +103,7 @@ static const struct cli_command command = {
     .end = "\n"
            "Examples:\n"
            "  variantctl coverage --profiles fleet registry.example/app:1.0\n"
-           "  variantctl coverage --profiles fleet --index index.json\n"
+           "  variantctl coverage --profiles fleet --report page.html oci:images:app\n"
            "  variantctl coverage --profiles fleet --after new oci:images:app\n"};
 
 int cmd_coverage(struct cli *cli, int argc, char **argv)

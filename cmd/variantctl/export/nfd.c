@@ -9,12 +9,13 @@
 #include <time.h>
 
 #define FILE_MAX_BYTES 65536u /* node-feature-discovery, source/local: MaxFeatureFileSize */
-#define PREFIX "dev.ocivariant/"
+#define SPEC_MAX_BYTES (4u * 1024 * 1024)
 #define EXPIRES "1d"
 
 struct nfd_options {
     struct cli *cli;
-    const char *output;
+    const char *output, *image;
+    bool attach;
     int64_t expires_ms;
 };
 
@@ -37,29 +38,38 @@ static const struct ocv_option options[] = {
      .value = "TIME",
      .help = "time until it expires (" EXPIRES "; 0: never)",
      OCV_OPTION_MEMBER(take_expires, struct nfd_options, expires_ms)},
+    {.name = "compatibility",
+     .value = "IMAGE",
+     .help = "instead: what IMAGE's variants need, for nfd compat",
+     OCV_OPTION_TEXT(struct nfd_options, image)},
+    {.name = "attach",
+     .help = "attach it to each variant, as a referrer",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_FLAG(struct nfd_options, attach)},
     OCV_OPTIONS_END};
 
 static const struct cli_command command = {
     .usage = "Usage: variantctl export nfd [OPTIONS]\n"
+             "       variantctl export nfd --compatibility IMAGE [--attach]\n"
              "\n"
              "Write what this machine, or the one of --profile, supports as a feature file of\n"
              "node-feature-discovery: the label dev.ocivariant/class, which is equal on nodes\n"
              "that choose alike, and, for its rules, a feature (not a label) for each\n"
              "property: dev.ocivariant/NAMESPACE.FEATURE.VALUE.\n",
     .options = options,
-    .groups = CLI_HOST,
+    .groups = CLI_HOST | CLI_REGISTRY,
     .end = "\n"
            "Examples:\n"
            "  variantctl export nfd\n"
-           "  variantctl export nfd --profile h100.json --expires 0\n"
+           "  variantctl export nfd --compatibility oci:images:app\n"
            "  variantctl export nfd --expires 1h \\\n"
            "    -o /etc/kubernetes/node-feature-discovery/features.d/ocivariant\n"};
 
 /* The first two dots of a name separate namespace, feature and value. */
 static int put_property(void *data, struct ocv_property p, struct ocv_error *err)
 {
-    return ocv_buffer_printf(data, err, "# +no-label\n" PREFIX "%s.%s.%s=true\n", p.ns, p.feature,
-                             p.value);
+    return ocv_buffer_printf(data, err, "# +no-label\n" NFD_PREFIX "%s.%s.%s=true\n", p.ns,
+                             p.feature, p.value);
 }
 
 int cmd_export_nfd(struct cli *cli, int argc, char **argv)
@@ -75,7 +85,18 @@ int cmd_export_nfd(struct cli *cli, int argc, char **argv)
         return code;
     if (cli->n_arguments)
         return ocv_error_set(err, OCV_ERR_INVALID, "%s takes no argument", cli->verb);
+    if (r.attach && !r.image)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: --attach needs --compatibility", cli->verb);
+    if (r.image && r.attach && r.output)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: --attach writes no file", cli->verb);
     OCV_TRY(cli_load(cli, err));
+    if (r.image) {
+        ocv_auto_buffer spec;
+        ocv_buffer_init(&spec, SPEC_MAX_BYTES);
+        OCV_TRY(export_nfd_image(cli, r.image, r.attach, &spec, err));
+        return r.output ? ocv_file_write(r.output, spec.data, spec.len, err)
+                        : cli_print(spec.len ? spec.data : "", spec.len, err);
+    }
     OCV_TRY(cli_profile(cli, err));
     OCV_TRY(ocv_profile_class(cli->profile, class, err));
     if (r.expires_ms > 0) {
@@ -87,7 +108,7 @@ int cmd_export_nfd(struct cli *cli, int argc, char **argv)
             return ocv_error_set(err, OCV_ERR_INVALID, "--expires: too long");
         OCV_TRY(ocv_buffer_printf(&out, err, "# +expiry-time=%s\n", text));
     }
-    int status = ocv_buffer_printf(&out, err, PREFIX "class=%s\n", class);
+    int status = ocv_buffer_printf(&out, err, NFD_PREFIX "class=%s\n", class);
     if (status == OCV_OK)
         status = ocv_slurm_properties(cli->profile, put_property, &out, err);
     if (status == OCV_ERR_DATA)

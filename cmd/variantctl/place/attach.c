@@ -39,9 +39,16 @@ int attach_document(struct place *place, const struct ocv_descriptor *subject, c
                     const struct ocv_buffer *document, char digest[OCV_DIGEST_MAX],
                     struct ocv_error *err)
 {
+    return attach_layer(place, subject, type, type, document, digest, err);
+}
+
+int attach_layer(struct place *place, const struct ocv_descriptor *subject, const char *type,
+                 const char *layer_type, const struct ocv_buffer *document,
+                 char digest[OCV_DIGEST_MAX], struct ocv_error *err)
+{
     struct ocv_descriptor config, layer, artifact;
     OCV_TRY(describe_bytes(EMPTY_TYPE, EMPTY_BYTES, strlen(EMPTY_BYTES), &config, err));
-    OCV_TRY(describe_bytes(type, document->data, document->len, &layer, err));
+    OCV_TRY(describe_bytes(layer_type, document->data, document->len, &layer, err));
     OCV_TRY(write_blob(place, EMPTY_BYTES, &config, err));
     OCV_TRY(write_blob(place, document->data, &layer, err));
 

@@ -56,6 +56,10 @@ int note_referrers(struct place *to, const char *digest, const json_t *added,
 int attach_document(struct place *place, const struct ocv_descriptor *subject, const char *type,
                     const struct ocv_buffer *document, char digest[OCV_DIGEST_MAX],
                     struct ocv_error *err) OCV_WARN_UNUSED;
+/** The same, where the document has a media type of its own. */
+int attach_layer(struct place *place, const struct ocv_descriptor *subject, const char *type,
+                 const char *layer_type, const struct ocv_buffer *document,
+                 char digest[OCV_DIGEST_MAX], struct ocv_error *err) OCV_WARN_UNUSED;
 /** The fallback tag, "sha256-<hex>": algorithm cut to 32 characters, the rest to 64. */
 void referrers_tag(const char *digest, char out[128]);
 
