@@ -187,7 +187,23 @@ static int add_layout(struct settings *s, const char *dir, const char *const *re
         status = ocv_layout_list(layout, name_layout, &naming, err);
     if (status == OCV_OK && s->n_upstreams == 0) /* only bare tags: any name will do */
         status = add_upstream(s, "localhost", dir, err);
-    return status < 0 ? ocv_error_prefix(err, "--layout %s", dir) : OCV_OK;
+    return status < 0 ? ocv_error_prefix(err, "%s", dir) : OCV_OK;
+}
+
+/* `layout`: "REGISTRY=DIRECTORY", or a directory. */
+static int add_configured_layouts(struct settings *s, struct ocv_error *err)
+{
+    const char *const *list;
+    size_t n = ocv_config_list(s->config, "layout", &list);
+    for (size_t i = 0; i < n; i++) {
+        const char *equals = *list[i] != '/' ? strchr(list[i], '=') : NULL;
+        char name[300];
+        const char *const names[] = {name};
+        snprintf(name, sizeof(name), "%.*s", equals ? (int)(equals - list[i]) : 0, list[i]);
+        if (add_layout(s, equals ? equals + 1 : list[i], names, equals ? 1 : 0, err) < 0)
+            return ocv_error_prefix(err, "layout");
+    }
+    return OCV_OK;
 }
 
 #define PEM_MAX (8u * 1024 * 1024) /* a system's bundle has 300 KiB */
@@ -269,7 +285,9 @@ static int read_settings(struct settings *s, const struct settings_flags *flags,
     for (size_t i = 0; i < flags->n_registries; i++)
         OCV_TRY(add_registry(s, flags->registries[i], err));
     for (size_t i = 0; i < flags->n_layouts; i++)
-        OCV_TRY(add_layout(s, flags->layouts[i], flags->registries, flags->n_registries, err));
+        if (add_layout(s, flags->layouts[i], flags->registries, flags->n_registries, err) < 0)
+            return ocv_error_prefix(err, "--layout");
+    OCV_TRY(add_configured_layouts(s, err));
     const struct ocv_registry_config *list;
     size_t n = ocv_config_registries(s->config, &list);
     for (size_t i = 0; i < n; i++)

@@ -41,6 +41,7 @@ struct ocv_config {
     struct ocv_strings known_namespaces;
     struct ocv_strings os_features;
     struct ocv_strings host_names;
+    struct ocv_strings layout;
     struct ocv_strings workload_annotations;
     struct ocv_policy_setting *policies;
     size_t n_policies;

@@ -142,6 +142,7 @@ static const struct ocv_yaml_rule repositories = MAP_OF(repository);
     KEY(socket, unix_socket)                          \
     KEY(state_dir, directory)                         \
     LIST(host_names)                                  \
+    LIST(layout)                                      \
     KEY(mode, modes)                                  \
     KEY(tag_ttl, duration)                            \
     KEY(probe_interval, duration)                     \

@@ -53,6 +53,11 @@ int ocv_config_add(struct ocv_config *c, const char *key, const char *text, cons
     if (!strcmp(key, "os_features") && (!*text || text[strspn(text, letters + 1)]))
         return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a feature (A-Z a-z 0-9 . _ -)",
                              text);
+    const char *equals = strchr(text, '=');
+    if (!strcmp(key, "layout") && *text != '/' && (!equals || equals[1] != '/'))
+        return ocv_error_set(err, OCV_ERR_CONFIG,
+                             "'%.60s' is not a directory by its full path, or REGISTRY=DIRECTORY",
+                             text);
     if (!strcmp(key, "host_names") && !ocv_reference_host_valid(text))
         return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not the name of a host", text);
     bool wish = !strcmp(text, "require") || !strcmp(text, "disable") || !strcmp(text, "label") ||

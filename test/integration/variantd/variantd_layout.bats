@@ -33,6 +33,23 @@ setup_file()
     [ "$code" = 404 ]
 }
 
+@test "by the configuration: a registry's name and a directory, or a directory alone" {
+    printf 'layout: ["registry.example=%s", "%s"]\n' "$STATE/layout" "$STATE/layout" >"$STATE/layout.yaml"
+    run -0 "$VARIANTD_BIN" --check --config "$STATE/layout.yaml"
+    local before=$VARIANTD socket=$VARIANTD_SOCKET
+    start_variantd configured --config "$STATE/layout.yaml" --profile "$PROFILES/h100.json"
+    grep -q "registry registry.example: OCI layout $STATE/layout" "$STATE/log/configured"
+    ask HEAD "/v2/some/name/manifests/app?ns=registry.example"
+    [ "$(header docker-content-digest)" = "$CUDA" ]
+    stop_daemon configured
+    VARIANTD=$before VARIANTD_SOCKET=$socket
+    for wrong in layout registry.example=layout no/host=/srv "$STATE/nowhere"; do
+        echo "layout: [\"$wrong\"]" >"$STATE/wrong.yaml"
+        run -2 "$VARIANTD_BIN" --check --config "$STATE/wrong.yaml" || run -1 "$VARIANTD_BIN" --check --config "$STATE/wrong.yaml"
+        [[ $output == *"${wrong##*=}"* ]]
+    done
+}
+
 @test "blobs, whole and in parts, and their heads" {
     local blob path size
     blob=$(jq -r '.layers[1].digest' "$STATE/layout/blobs/sha256/${CUDA#sha256:}")

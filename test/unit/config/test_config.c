@@ -36,7 +36,7 @@ static const char every_key[] =
     "policy: warn\nconfig_policy: enforce\nfail: closed\nallow: ['r/*', pause]\n"
     "require: [nvidia, 'amd::gfx_arch']\nknown_namespaces: [mine]\n"
     "os_features: [nydus.remoteimage.v1]\ncpu_levels: on\nchoose: shadow\n"
-    "state_dir: /var/lib/x\nhost_names: [node1.example]\n"
+    "state_dir: /var/lib/x\nhost_names: [node1.example]\nlayout: [r.example=/srv/r, /srv/x]\n"
     "workload_annotations: [label, devices]\n"
     "repositories: {'docker.io/**': {label: cpu}}\n";
 
@@ -153,6 +153,7 @@ static const struct {
     {"known_namespaces: [a-b]\n", "'a-b' is not a namespace"},
     {"os_features: ['a b']\n", "'a b' is not a feature"},
     {"host_names: ['a/b']\n", "'a/b' is not the name of a host"},
+    {"layout: [r.example=srv]\n", "'r.example=srv' is not a directory by its full path"},
     {"choose: shado\n",
      "invalid value 'shado' for choose: on, shadow or off; did you mean 'shadow'?"},
     {"mode: proxi\n",
