@@ -46,7 +46,7 @@ static const char *normal_variant(const char *architecture, const char *variant)
 {
     const char *v = ocv_or_empty(variant);
     if (ocv_platform_is_hidden(v))
-        return "";
+        v = "";
     if (!strcmp(architecture, "amd64") && !strcmp(v, "v1"))
         return "";
     if (!strcmp(architecture, "arm64") &&
@@ -68,12 +68,22 @@ static const char *normal_variant(const char *architecture, const char *variant)
     return v;
 }
 
+/* That of a platform whose architecture may be an alias: "armel" is arm v6. */
+static const char *variant_of(const struct ocv_platform *platform)
+{
+    const char *architecture = ocv_or_empty(platform->architecture);
+    for (size_t i = 0; i < sizeof(aliases) / sizeof(*aliases); i++)
+        if (!strcmp(architecture, aliases[i].from))
+            return *aliases[i].variant ? aliases[i].variant
+                                       : normal_variant(aliases[i].architecture, platform->variant);
+    return normal_variant(architecture, platform->variant);
+}
+
 int ocv_platform_compare(const struct ocv_platform *a, const struct ocv_platform *b)
 {
     int order = strcmp(ocv_or_empty(a->os_version), ocv_or_empty(b->os_version));
     if (order == 0)
-        order = strcmp(normal_variant(ocv_or_empty(a->architecture), a->variant),
-                       normal_variant(ocv_or_empty(b->architecture), b->variant));
+        order = strcmp(variant_of(a), variant_of(b));
     if (order == 0 && a->n_os_features != b->n_os_features)
         order = a->n_os_features < b->n_os_features ? -1 : 1;
     for (size_t i = 0; order == 0 && i < a->n_os_features; i++)
@@ -155,7 +165,7 @@ static int match_architecture(const struct ocv_platform *host, const struct ocv_
 {
     const char *ha = ocv_platform_architecture(ocv_or_empty(host->architecture));
     const char *ea = ocv_platform_architecture(ocv_or_empty(entry->architecture));
-    const char *hv = normal_variant(ha, host->variant), *ev = normal_variant(ea, entry->variant);
+    const char *hv = variant_of(host), *ev = variant_of(entry);
     *why = "variant";
     if (!strcmp(ha, ea)) {
         int h = -1, e = -1;
@@ -207,7 +217,6 @@ int ocv_platform_match(const struct ocv_platform *host, const struct ocv_platfor
 
 bool ocv_index_has_levels(const struct ocv_index *index, const struct ocv_platform *platform)
 {
-    const char *architecture = ocv_platform_architecture(ocv_or_empty(platform->architecture));
     const char *first = NULL, *variant;
     for (size_t i = 0; i < index->n_entries; i++) {
         const struct ocv_entry *entry = &index->entries[i];
@@ -215,7 +224,7 @@ bool ocv_index_has_levels(const struct ocv_index *index, const struct ocv_platfo
             strcmp(platform->os ? platform->os : "linux", ocv_or_empty(entry->platform.os)) != 0 ||
             !ocv_platform_same_architecture(platform, &entry->platform))
             continue;
-        variant = normal_variant(architecture, entry->platform.variant);
+        variant = variant_of(&entry->platform);
         if (first && strcmp(first, variant) != 0)
             return true;
         first = variant;
