@@ -24,7 +24,7 @@
 # (test/integration/cluster.bash); OCV_HELM; OCV_BACKENDAI_PYTHON, an interpreter with Backend.AI
 # (test/integration/cluster/backendai.bats); OCV_SLURM_ROOT, a tree with the Slurm of another release
 # (test/integration/slurm.bash); OCV_SNAPSHOTTER_SUITE, containerd's tests of snapshotters; OCV_VARIANTLIB, OCV_UV and OCV_CRANE,
-# judges of indexes (test/integration/index/index_judges.bats).
+# judges of indexes (test/integration/index/index_judges.bats); OCV_DISTRIBUTION3, a registry (test/integration/index/index_sparse.bats).
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit 2
@@ -37,7 +37,7 @@ export OCV_FIXTURES=$fixtures CK_DEFAULT_TIMEOUT=60 # a loaded machine is slow, 
 # the developer's settings and make's variables must not reach the programs under test
 unset MAKEFLAGS MAKELEVEL MFLAGS
 for name in $(compgen -e OCV_); do
-    case $name in OCV_FIXTURES | OCV_STRICT | OCV_KEEP | OCV_THOROUGH | OCV_TOTAL | OCV_CONTAINERD2 | OCV_DOCKER28 | OCV_KUBEBOX | OCV_HELM | OCV_BACKENDAI_PYTHON | OCV_SLURM_ROOT | OCV_SNAPSHOTTER_SUITE | OCV_VARIANTLIB | OCV_UV | OCV_CRANE) ;; *) unset "$name" ;; esac
+    case $name in OCV_FIXTURES | OCV_STRICT | OCV_KEEP | OCV_THOROUGH | OCV_TOTAL | OCV_CONTAINERD2 | OCV_DOCKER28 | OCV_KUBEBOX | OCV_HELM | OCV_BACKENDAI_PYTHON | OCV_SLURM_ROOT | OCV_SNAPSHOTTER_SUITE | OCV_VARIANTLIB | OCV_UV | OCV_CRANE | OCV_DISTRIBUTION3) ;; *) unset "$name" ;; esac
 done
 logs=$build/log
 mkdir -p "$logs"

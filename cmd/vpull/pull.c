@@ -152,7 +152,13 @@ static int pull_one(struct pull *pull, const struct destination *destination, co
         return ocv_error_nomem(err);
     }
     OCV_TRY(child_descriptor(pull->entry, &descriptor, err));
-    OCV_TRY(child_read(pull->cli, &pull->image, &descriptor, &pull->child, err));
+    int read = child_read(pull->cli, &pull->image, &descriptor, &pull->child, err);
+    if (read == OCV_ERR_NOT_FOUND && pull->entry->label) {
+        ocv_error_prefix(err, "variant %s", pull->entry->label);
+        ocv_error_hint(err, "the index has it, and this place does not: is it a copy of a part of "
+                            "the index (variantctl index copy --for)?");
+    }
+    OCV_TRY(read);
     OCV_TRY(pull_announce(pull, err));
     if (!pull->entry->has_platform)
         OCV_TRY(pull_check_lone(pull, err));

@@ -247,6 +247,8 @@ int copier_tree(struct copier *c, const struct image *from, const struct ocv_des
                              DEPTH_MAX);
     for (size_t i = 0; i < ocv_index_count(index); i++) {
         struct ocv_descriptor below;
+        if (top && c->keep && !c->keep[i])
+            continue;
         OCV_TRY(child_descriptor(ocv_index_entry(index, i), &below, err));
         OCV_TRY(copier_tree(c, from, &below, depth + 1, err));
     }

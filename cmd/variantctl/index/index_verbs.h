@@ -207,6 +207,30 @@ int relabel_child(struct manifest_doc *child, const struct ocv_buffer *old_confi
 int copy_referrers(struct copier *copier, const struct image *from, const char *digest,
                    struct ocv_error *err) OCV_WARN_UNUSED;
 
+/* A sparse copy: of an index only what machines of a fleet get. */
+
+struct sparse_options {
+    struct ocv_option_list fleet; /**< --for: as for coverage */
+    bool sparse, prune, all_ranks;
+};
+/** Zero-initialise. */
+struct sparse {
+    bool *keep;      /**< of each entry: is it copied? */
+    json_t *root;    /**< the index */
+    size_t machines; /**< of the fleet */
+};
+/** Choose entries: what a machine gets (`all_ranks`: could run), defaults, and attestations of
+ *  these. */
+int sparse_choose(struct cli *cli, const struct sparse_options *options, struct image *image,
+                  struct sparse *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Say what is copied and what is left out, with its bytes. */
+int sparse_tell(struct cli *cli, const struct image *image, const struct sparse *sparse, bool quiet,
+                struct ocv_error *err) OCV_WARN_UNUSED;
+/** The index without the entries that are left out: another digest. Once. */
+int sparse_prune(const struct image *image, struct sparse *sparse, struct ocv_buffer *out,
+                 struct ocv_error *err) OCV_WARN_UNUSED;
+void sparse_free(struct sparse *sparse);
+
 #define EDIT_ANNOTATIONS_MAX 256u
 
 /** State of such a verb. Zero-initialise. */
@@ -281,7 +305,8 @@ struct copier {
     struct progress *progress;
     struct ocv_layout *staging; /**< blobs that pass from one registry to another */
     char staging_dir[256];
-    size_t manifests;                                 /**< written */
+    const bool *keep; /**< which entries of the image's index are copied; NULL: all */
+    size_t manifests; /**< written */
     int64_t bytes_sent, bytes_mounted, bytes_present; /**< of blobs */
 };
 

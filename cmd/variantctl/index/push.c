@@ -7,50 +7,119 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct copy {
+    struct build build; /* first: its options are the verb's */
+    struct sparse_options sparse;
+};
+
+static const struct ocv_option options[] = {
+    {.name = "for",
+     .value = "FLEET",
+     .help = "only what these machines get, and the default",
+     OCV_OPTION_LIST(struct copy, sparse.fleet)},
+    {.name = "sparse",
+     .help = "with --for: the index itself stays as it is",
+     OCV_OPTION_FLAG(struct copy, sparse.sparse)},
+    {.name = "prune",
+     .help = "with --for: an index of what is copied (new digest)",
+     OCV_OPTION_FLAG(struct copy, sparse.prune)},
+    {.name = "all-ranks",
+     .help = "with --for: also what these machines could run",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_FLAG(struct copy, sparse.all_ranks)},
+    {.group = write_rows, .offset = offsetof(struct copy, build.options)},
+    OCV_OPTIONS_END};
+
 static const struct cli_command command = {
     .usage = "Usage: variantctl index copy [OPTIONS] FROM TO\n"
              "\n"
              "Copy an index or image with everything in it, byte for byte: between registries\n"
              "and OCI layouts. FROM is REPO:TAG, REPO@DIGEST or oci:DIR[:TAG], TO is REPO:TAG\n"
              "or oci:DIR:TAG. Within one registry blobs are mounted.\n",
-    .options = write_rows,
+    .options = options,
     .groups = CLI_REGISTRY,
     .end = "\n"
            "Examples:\n"
            "  variantctl index copy registry.example/app:1.0 registry.example/stable:1.0\n"
            "  variantctl index copy --referrers registry.example/app:1.0 oci:mirror:app\n"
-           "  variantctl index copy --expect none oci:images:app registry.example/new:1.0\n"};
+           "  variantctl index copy --for fleet --sparse registry.example/app:1.0 oci:m:app\n"};
+
+static void build_free_at(struct build **b)
+{
+    build_free(*b);
+}
+
+static int check_sparse(const struct sparse_options *o, struct ocv_error *err)
+{
+    if (o->fleet.n && o->sparse == o->prune)
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "index copy: --for needs --sparse, where the index stays as it is, or "
+                             "--prune, where it becomes one of what is copied");
+    if (!o->fleet.n && (o->sparse || o->prune || o->all_ranks))
+        return ocv_error_set(err, OCV_ERR_INVALID, "index copy: --%s needs --for, the machines",
+                             o->sparse  ? "sparse"
+                             : o->prune ? "prune"
+                                        : "all-ranks");
+    return OCV_OK;
+}
+
+/* Everything in the image, or what `copier.keep` has; `referrers`: and what refers to that. */
+static int copy_all(struct copier *copier, const struct image *image, bool whole, bool referrers,
+                    struct ocv_error *err)
+{
+    OCV_TRY(copier_tree(copier, image, &image->top, 0, err));
+    if (!referrers)
+        return OCV_OK;
+    if (whole)
+        OCV_TRY(copy_referrers(copier, image, image->top.digest, err));
+    for (size_t i = 0; image->kind == OCV_DOCUMENT_INDEX && i < ocv_index_count(image->index); i++)
+        if (!copier->keep || copier->keep[i])
+            OCV_TRY(copy_referrers(copier, image, ocv_index_entry(image->index, i)->digest, err));
+    return OCV_OK;
+}
 
 int cmd_index_copy(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error *err = &cli->err;
-    __attribute__((cleanup(build_free))) struct build b = {.cli = cli};
-    int code = cli_read(cli, &command, &b.options, argc, argv);
+    struct copy copy = {.build = {.cli = cli}};
+    __attribute__((cleanup(build_free_at))) struct build *b = &copy.build;
+    __attribute__((cleanup(sparse_free))) struct sparse sparse = {0};
+    int code = cli_read(cli, &command, &copy, argc, argv);
     if (code >= 0)
         return code;
     if (cli->n_arguments != 2)
         return ocv_error_set(err, OCV_ERR_INVALID, "index %s: give FROM and TO", argv[0]);
+    OCV_TRY(check_sparse(&copy.sparse, err));
     ocv_auto_image image = {0};
     ocv_auto_copier copier = {0};
+    ocv_auto_buffer pruned;
+    ocv_buffer_init(&pruned, OCV_MANIFEST_MAX);
     OCV_TRY(cli_load(cli, err));
-    OCV_TRY(place_open(cli, cli->arguments[1], &b.to, err));
-    OCV_TRY(publication_begin(&b.publication, &b.to, &b.options, err));
+    OCV_TRY(place_open(cli, cli->arguments[1], &b->to, err));
+    OCV_TRY(publication_begin(&b->publication, &b->to, &b->options, err));
     OCV_TRY(image_open(cli, cli->arguments[0], &image, err));
-    OCV_TRY(copier_open(cli, &b.to, write_progress(cli, &b.options), &copier, err));
-    bool index = image.kind == OCV_DOCUMENT_INDEX, here = place_holds(&b.to, &image);
-    if (!b.options.dry_run)
-        OCV_TRY(place_prepare(&b.to, err));
-    if (!b.options.dry_run && !here) {
-        OCV_TRY(copier_tree(&copier, &image, &image.top, 0, err));
-        if (b.options.referrers)
-            OCV_TRY(copy_referrers(&copier, &image, image.top.digest, err));
-        for (size_t i = 0; index && b.options.referrers && i < ocv_index_count(image.index); i++)
-            OCV_TRY(copy_referrers(&copier, &image, ocv_index_entry(image.index, i)->digest, err));
+    if (copy.sparse.fleet.n) {
+        OCV_TRY(sparse_choose(cli, &copy.sparse, &image, &sparse, err));
+        OCV_TRY(sparse_tell(cli, &image, &sparse, b->options.quiet || b->options.json, err));
     }
+    OCV_TRY(copier_open(cli, &b->to, write_progress(cli, &b->options), &copier, err));
+    copier.keep = sparse.keep;
+    bool index = image.kind == OCV_DOCUMENT_INDEX, here = place_holds(&b->to, &image);
+    if (!b->options.dry_run)
+        OCV_TRY(place_prepare(&b->to, err));
+    if (!b->options.dry_run && !here)
+        OCV_TRY(copy_all(&copier, &image, !copy.sparse.prune,
+                         b->options.referrers || copy.sparse.fleet.n, err));
     const char *type = image.top.media_type[0] ? image.top.media_type
                        : index                 ? OCV_MEDIA_TYPE_INDEX
                                                : OCV_MEDIA_TYPE_MANIFEST;
-    OCV_TRY(publication_write(&b.publication, type, &image.body, err));
+    if (copy.sparse.prune)
+        OCV_TRY(sparse_prune(&image, &sparse, &pruned, err));
+    int status =
+        publication_write(&b->publication, type, copy.sparse.prune ? &pruned : &image.body, err);
+    if (status < 0 && copy.sparse.sparse && err->http_status == 400)
+        ocv_error_hint(err, "a registry that wants all images of an index takes one with --prune");
+    OCV_TRY(status);
     progress_finish(copier.progress);
-    return publication_print(&b.publication, &copier, NULL, err);
+    return publication_print(&b->publication, &copier, NULL, err);
 }

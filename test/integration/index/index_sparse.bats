@@ -1,0 +1,130 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# variantctl index copy --for: of an index only what a fleet's machines get, with digest and signatures as they were.
+
+load ../harness
+load ../images
+load ../variantd
+
+setup_file()
+{
+    state_start
+    require docker-registry skopeo curl jq
+    start_registry
+    make_variants "$STATE/images"
+    # what buildkit says of two of the images stands in the index, too
+    for tag in cuda rocm; do
+        mkimage "$STATE/images" "about-$tag" --file "etc/about=$tag"
+    done
+    jq '.manifests += [$all[] | select(.annotations["org.opencontainers.image.ref.name"] | startswith("about-")) |
+            (.annotations["org.opencontainers.image.ref.name"] | ltrimstr("about-")) as $of |
+            .platform = {os: "unknown", architecture: "unknown"} |
+            .annotations = {"vnd.docker.reference.type": "attestation-manifest", "vnd.docker.reference.digest": $digests[$of]}]' \
+        --argjson all "$(jq .manifests "$STATE/images/index.json")" \
+        --argjson digests "$(jq -n --arg cuda "$(digest_of cuda12.8)" --arg rocm "$(digest_of rocm7.1)" '{cuda: $cuda, rocm: $rocm}')" \
+        <("$VARIANTCTL" index show --format json "oci:$STATE/images:app") >"$STATE/app.json"
+    digest=sha256:$(sha256sum <"$STATE/app.json" | cut -d' ' -f1)
+    cp "$STATE/app.json" "$STATE/images/blobs/sha256/${digest#sha256:}"
+    jq --arg d "$digest" --argjson n "$(stat -c %s "$STATE/app.json")" '.manifests += [{mediaType: "application/vnd.oci.image.index.v1+json",
+        digest: $d, size: $n, annotations: {"org.opencontainers.image.ref.name": "told"}}]' "$STATE/images/index.json" >"$STATE/new"
+    mv "$STATE/new" "$STATE/images/index.json"
+    export INDEX=$digest
+    mkdir "$STATE/fleet"
+    cp "$PROFILES"/{h100,laptop}.json "$STATE/fleet"
+}
+
+# blobs DIR: how many manifests and configurations it has of those that were made
+has() { [ -e "$1/blobs/sha256/${2#sha256:}" ]; }
+
+@test "what machines get, the default and what speaks of these; the index stays, and each machine gets its image of the copy" {
+    local to=$BATS_TEST_TMPDIR/mirror
+    run -0 --separate-stderr "$VARIANTCTL" index copy --for "$STATE/fleet" --sparse "oci:$STATE/images:told" "oci:$to:app"
+    [[ $stderr == *"for 2 machines: "*"cuda12.8"* && $stderr == *"left out: rocm7.1 ("*"kB)"* ]]
+    [ "$("$VARIANTCTL" resolve --format json --profile "$PROFILES/h100.json" "oci:$to:app" | jq -r .index)" = "$INDEX" ]
+    cmp "$STATE/app.json" "$to/blobs/sha256/${INDEX#sha256:}"
+    for label in cuda12.8 cpu.v3; do has "$to" "$(digest_of "$label")"; done
+    run ! has "$to" "$(digest_of rocm7.1)"
+    # attestations: that of what is here, and no other
+    about() { jq -r --arg t "about-$1" '.manifests[] | select(.annotations["org.opencontainers.image.ref.name"] == $t).digest' "$STATE/images/index.json"; }
+    has "$to" "$(about cuda)"
+    run ! has "$to" "$(about rocm)"
+    for machine in h100 laptop; do
+        run -0 --separate-stderr "$VPULL" --profile "$PROFILES/$machine.json" --to "oci:$BATS_TEST_TMPDIR/$machine" "oci:$to:app"
+    done
+    # a machine of another kind: its image is not here
+    run --separate-stderr "$VPULL" --profile "$PROFILES/mi300x.json" --to "oci:$BATS_TEST_TMPDIR/none" "oci:$to:app"
+    [ "$status" != 0 ]
+    [[ $stderr == *"vpull: variant rocm7.1: "*"hint: the index has it, and this place does not"* ]]
+}
+
+@test "a fleet that grew: the same command copies what is missing, and the tag stays" {
+    local to=$BATS_TEST_TMPDIR/mirror
+    "$VARIANTCTL" index copy --quiet --for "$STATE/fleet" --sparse "oci:$STATE/images:told" "oci:$to:app"
+    run -0 --separate-stderr "$VARIANTCTL" index copy --for "$STATE/fleet" --for "$PROFILES/mi300x.json" --sparse "oci:$STATE/images:told" "oci:$to:app"
+    [[ $output == *unchanged* ]]
+    has "$to" "$(digest_of rocm7.1)"
+}
+
+@test "--all-ranks: also what they could run" {
+    cp "$PROFILES/h100.json" "$BATS_TEST_TMPDIR/h100.json"
+    "$VARIANTCTL" index copy --quiet --for "$BATS_TEST_TMPDIR/h100.json" --sparse "oci:$STATE/images:told" "oci:$BATS_TEST_TMPDIR/one:app"
+    run ! has "$BATS_TEST_TMPDIR/one" "$(digest_of cpu.v3)"
+    "$VARIANTCTL" index copy --quiet --for "$BATS_TEST_TMPDIR/h100.json" --sparse --all-ranks "oci:$STATE/images:told" "oci:$BATS_TEST_TMPDIR/all:app"
+    has "$BATS_TEST_TMPDIR/all" "$(digest_of cpu.v3)"
+    run ! has "$BATS_TEST_TMPDIR/all" "$(digest_of rocm7.1)"
+}
+
+@test "a registry that wants every image of an index says so, with the way out: --prune, an index of its own" {
+    run ! "$VARIANTCTL" index copy --for "$STATE/fleet" --sparse "oci:$STATE/images:told" "$REGISTRY/sparse:1" --insecure "$REGISTRY"
+    [[ $output == *"hint: a registry that wants all images of an index takes one with --prune"* ]]
+    run -0 --separate-stderr "$VARIANTCTL" index copy --quiet --for "$STATE/fleet" --prune "oci:$STATE/images:told" "$REGISTRY/sparse:1" --insecure "$REGISTRY"
+    [ "$output" != "$INDEX" ]
+    run -0 "$VARIANTCTL" index show --format json --insecure "$REGISTRY" "$REGISTRY/sparse:1"
+    [ "$(jq -r '[.manifests[] | .annotations["dev.ocivariant.label"] // "-"] | sort | join(" ")' <<<"$output")" = "- - - cpu.v3 cuda12.8" ]
+    [ "$(jq -c .annotations <<<"$output")" = "$(jq -c .annotations "$STATE/app.json")" ]
+    run -0 --separate-stderr "$VPULL" --insecure "$REGISTRY" --profile "$PROFILES/h100.json" --dry-run "$REGISTRY/sparse:1"
+    [ "$output" = "$(digest_of cuda12.8)" ]
+}
+
+@test "--dry-run writes nothing; wrong options" {
+    run -0 --separate-stderr "$VARIANTCTL" index copy --dry-run --for "$STATE/fleet" --sparse "oci:$STATE/images:told" "oci:$BATS_TEST_TMPDIR/none:app"
+    [[ $stderr == *"left out: rocm7.1"* ]]
+    [ ! -e "$BATS_TEST_TMPDIR/none" ]
+    for wrong in "--sparse" "--prune" "--all-ranks" "--for $STATE/fleet" "--for $STATE/fleet --sparse --prune"; do
+        # shellcheck disable=SC2086 # several words
+        run -2 "$VARIANTCTL" index copy $wrong "oci:$STATE/images:told" "oci:$BATS_TEST_TMPDIR/none:app"
+    done
+    run -4 "$VARIANTCTL" index copy --for "$STATE/fleet" --sparse "oci:$STATE/images:cpu" "oci:$BATS_TEST_TMPDIR/none:app"
+    [[ $output == *"is no index: there is nothing to leave out"* ]]
+}
+
+# start_distribution3: one that takes an index some of whose images are not there; sets REGISTRY
+start_distribution3()
+{
+    local port
+    port=$(free_port)
+    cat >"$STATE/three.yml" <<YAML
+version: 0.1
+storage: {filesystem: {rootdirectory: $STATE/three}, delete: {enabled: true}}
+validation: {manifests: {indexes: {platforms: none}}}
+http: {addr: "127.0.0.1:$port"}
+YAML
+    start_daemon three "$OCV_DISTRIBUTION3" serve "$STATE/three.yml"
+    await three curl --silent --fail "http://127.0.0.1:$port/v2/"
+    REGISTRY=127.0.0.1:$port
+}
+
+@test "distribution 3 with platforms: none takes it, and containerd's kind of client gets its image by digest" {
+    [ -x "${OCV_DISTRIBUTION3:-}" ] || skip "OCV_DISTRIBUTION3 names no distribution 3"
+    start_distribution3
+    run -0 --separate-stderr "$VARIANTCTL" index copy --quiet --insecure "$REGISTRY" --for "$STATE/fleet" --sparse "oci:$STATE/images:told" "$REGISTRY/sparse:1"
+    [ "$output" = "$INDEX" ]
+    curl -sf -H "$ACCEPT_ALL" "http://$REGISTRY/v2/sparse/manifests/1" | cmp - "$STATE/app.json"
+    run -0 --separate-stderr "$VPULL" --insecure "$REGISTRY" --profile "$PROFILES/h100.json" --to "oci:$BATS_TEST_TMPDIR/pulled" "$REGISTRY/sparse:1"
+    run ! "$VPULL" --insecure "$REGISTRY" --profile "$PROFILES/mi300x.json" --to "oci:$BATS_TEST_TMPDIR/none" "$REGISTRY/sparse:1"
+    [[ $output == *"variant rocm7.1: "* ]]
+    # from there on: the same, of what is there
+    run -0 --separate-stderr "$VARIANTCTL" index copy --quiet --insecure "$REGISTRY" --for "$STATE/fleet" --sparse "$REGISTRY/sparse:1" "oci:$BATS_TEST_TMPDIR/again:app"
+    [ "$output" = "$INDEX" ]
+    stop_daemon three
+}
