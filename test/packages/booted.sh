@@ -73,8 +73,7 @@ rm enough answers
 refused() { ! curl -s --max-time 1 http://127.0.0.1:340/v2/ || return 1; [ "$(ss -Hltn 'sport = 340')" = "" ]; }
 soon_refused()
 {
-    local n
-    for n in $(seq 30); do
+    for _ in $(seq 30); do
         ! refused || return 0
         sleep 0.1
     done

@@ -37,6 +37,10 @@ int rules_load_from(const char *datadir, const struct ocv_config *config,
         for (size_t i = 0; i < n; i++)
             if (list[i].mirror_of)
                 OCV_TRY(ocv_tag_rules_mirror(rules, list[i].host, list[i].mirror_of, err));
+        const struct ocv_path_mirror *paths;
+        n = ocv_config_path_mirrors(config, &paths);
+        for (size_t i = 0; i < n; i++)
+            OCV_TRY(ocv_tag_rules_mirror(rules, paths[i].prefix, paths[i].of, err));
     }
     OCV_TRY(ocv_tag_rules_load(rules, dir, only, err));
     OCV_TRY(ocv_tag_rules_load(rules, OCV_PATH_TAG_RULES, only, err));

@@ -7,6 +7,7 @@
 #include "cmd/variantd/node/node.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
+#include "lib/base/format/json.h"
 
 #include <jansson.h>
 #include <pthread.h>
@@ -20,6 +21,7 @@
 #define LOOK_MAX_MS (30 * 1000)   /* between two looks at all nodes */
 #define NODES_PAGE 100            /* nodes of one answer */
 #define ANSWER_MAX (16u * 1024 * 1024)
+#define VALUES_MAX ((size_t)1 << 20) /* of JSON: a node has some hundreds */
 
 struct taint_remover {
     struct taint_options options;
@@ -49,7 +51,8 @@ static int ask(struct taint_remover *r, const char *method, const char *path, co
                                          .interrupted = &r->interrupted,
                                          .answer = &answer};
     OCV_TRY(kube_api_send(&request, err));
-    *out = json_loadb(answer.data ? answer.data : "", answer.len, JSON_REJECT_DUPLICATES, NULL);
+    *out = ocv_json_load_any(answer.data ? answer.data : "", answer.len, VALUES_MAX,
+                             JSON_REJECT_DUPLICATES, NULL);
     return *out ? OCV_OK : ocv_error_set(err, OCV_ERR_DATA, "the API server's answer is no JSON");
 }
 

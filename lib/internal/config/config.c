@@ -86,6 +86,13 @@ void ocv_config_clear(struct ocv_config *c, const char *key)
         free(c->registries);
         c->registries = NULL;
         c->n_registries = 0;
+        for (size_t i = 0; i < c->n_path_mirrors; i++) {
+            free(c->path_mirrors[i].prefix);
+            free(c->path_mirrors[i].of);
+        }
+        free(c->path_mirrors);
+        c->path_mirrors = NULL;
+        c->n_path_mirrors = 0;
         for (size_t i = 0; i < c->n_file_origins; i++) {
             free(c->file_origins[i].host);
             free(c->file_origins[i].origin);
@@ -208,6 +215,13 @@ size_t ocv_config_registries(const struct ocv_config *config,
     config = config ? ocv_config_layer(config, "registries") : NULL;
     *out = config ? config->registries : NULL;
     return config ? config->n_registries : 0;
+}
+
+size_t ocv_config_path_mirrors(const struct ocv_config *config, const struct ocv_path_mirror **list)
+{
+    config = config ? ocv_config_layer(config, "registries") : NULL;
+    *list = config ? config->path_mirrors : NULL;
+    return config ? config->n_path_mirrors : 0;
 }
 
 struct ocv_registry_config ocv_config_find_registry(const struct ocv_config *config,

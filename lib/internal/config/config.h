@@ -75,6 +75,13 @@ size_t ocv_config_list(const struct ocv_config *config, const char *key,
  *  (ocv_tag_rules_mirror). `config` may be NULL. */
 size_t ocv_config_registries(const struct ocv_config *config,
                              const struct ocv_registry_config **out);
+/** A part of a registry that mirrors another one: "harbor.example/dockerhub", "docker.io". */
+struct ocv_path_mirror {
+    char *prefix, *of;
+};
+/** Those of `registries`, in the file's order. Their hosts are registries, too. */
+size_t ocv_config_path_mirrors(const struct ocv_config *config,
+                               const struct ocv_path_mirror **list);
 /** The entry for a host; `host` of the result is NULL if there is none. */
 struct ocv_registry_config ocv_config_find_registry(const struct ocv_config *config,
                                                     const char *host);

@@ -51,6 +51,8 @@ struct ocv_config {
     size_t n_overrides;
     struct ocv_registry_config *registries;
     size_t n_registries;
+    struct ocv_path_mirror *path_mirrors;
+    size_t n_path_mirrors;
     struct ocv_file_origin *file_origins;
     size_t n_file_origins;
     struct ocv_strings allow;

@@ -88,6 +88,25 @@ static const struct ocv_yaml_rule overrides = MAP_OF(devices);
 
 #define REGISTRY .wanted = "the name of a registry", .good = ocv_reference_host_valid
 static const struct ocv_yaml_rule host = {.takes = OCV_TAKES_TEXT, REGISTRY};
+
+/* "harbor.example", "harbor.example/dockerhub" */
+static bool names_registry(const char *text)
+{
+    char name[300];
+    size_t n = strcspn(text, "/");
+    int len = snprintf(name, sizeof(name), "%.*s", (int)n, text);
+    if (len <= 0 || (size_t)len >= sizeof(name) || !ocv_reference_host_valid(name))
+        return false;
+    for (const char *part = text + n; *part; part += strcspn(part + 1, "/") + 1) {
+        size_t letters = strspn(part + 1, "abcdefghijklmnopqrstuvwxyz0123456789._-");
+        if (!letters || (part[1 + letters] && part[1 + letters] != '/'))
+            return false;
+    }
+    return true;
+}
+
+static const struct ocv_yaml_rule registry_name = {
+    .takes = OCV_TAKES_TEXT, .wanted = "the name of a registry", .good = names_registry};
 static const struct ocv_yaml_rule insecure = {
     .takes = OCV_TAKES_TEXT,
     .wanted = "true or false",
@@ -101,7 +120,7 @@ static const struct ocv_yaml_rule registry = {
 static const struct ocv_yaml_rule registries = {.takes = OCV_TAKES_MAP,
                                                 .empty = true,
                                                 .max = OCV_CONFIG_ITEMS_MAX,
-                                                .name = &host,
+                                                .name = &registry_name,
                                                 .each = &registry};
 
 /* The first OWN_KEYS are in no other table. */

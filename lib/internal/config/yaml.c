@@ -108,6 +108,36 @@ static int read_registry(const struct config_reader *r, const struct ocv_yaml *m
     return OCV_OK;
 }
 
+/* "harbor.example/dockerhub: {mirror_of: docker.io}": a part of a registry. Its host is a registry
+ * of the configuration, too. */
+static int read_path(const struct config_reader *r, const struct ocv_yaml *map)
+{
+    char at[ORIGIN_MAX], host[300];
+    struct ocv_config *c = r->config;
+    const char *of = ocv_yaml_text(map, "mirror_of");
+    if (!of || map->n != 1)
+        return ocv_error_set(r->file.err, OCV_ERR_CONFIG,
+                             "%s: %s: a path of a registry has mirror_of, and nothing else",
+                             origin_of(r, map, at), map->key);
+    struct ocv_path_mirror *m = ocv_array_grow(&c->path_mirrors, c->n_path_mirrors);
+    if (!m)
+        return ocv_error_nomem(r->file.err);
+    c->n_path_mirrors++;
+    m->prefix = strdup(map->key);
+    m->of = strdup(of);
+    if (!m->prefix || !m->of)
+        return ocv_error_nomem(r->file.err);
+    snprintf(host, sizeof(host), "%.*s", (int)strcspn(map->key, "/"), map->key);
+    for (size_t i = 0; i < c->n_registries; i++)
+        if (!strcmp(c->registries[i].host, host))
+            return OCV_OK;
+    struct ocv_registry_config *s = ocv_array_grow(&c->registries, c->n_registries);
+    if (!s || !(s->host = strdup(host)))
+        return ocv_error_nomem(r->file.err);
+    c->n_registries++;
+    return OCV_OK;
+}
+
 static int read_key(const struct config_reader *r, const char *key, const struct ocv_yaml *node)
 {
     char at[ORIGIN_MAX];
@@ -126,11 +156,14 @@ static int read_key(const struct config_reader *r, const char *key, const struct
     case OCV_KEY_FILE_ONLY:
         break;
     }
-    for (const struct ocv_yaml *m = node->first; m; m = m->next) {
-        if (!strcmp(key, "registries")) {
+    bool registries = !strcmp(key, "registries");
+    for (const struct ocv_yaml *m = node->first; m && registries; m = m->next)
+        if (!strchr(m->key, '/'))
             OCV_TRY(read_registry(r, m));
-            continue;
-        }
+    for (const struct ocv_yaml *m = node->first; m && registries; m = m->next)
+        if (strchr(m->key, '/'))
+            OCV_TRY(read_path(r, m));
+    for (const struct ocv_yaml *m = node->first; m && !registries; m = m->next) {
         struct config_reader own = *r;
         OCV_TRY(at_line(r, m,
                         ocv_config_add_repository(r->config, m->key, origin_of(r, m, at),

@@ -240,6 +240,33 @@ chooses()
     [[ $output == *"mirror.yaml:1: invalid value 'docker.io/vllm' for mirror_of: the name of a registry"* ]]
 }
 
+@test "a path of a registry stands in for another, as Harbor's and Artifactory's do; the longest counts" {
+    local mirror=$BATS_TEST_TMPDIR/mirror.yaml tag
+    for tag in v0.14.1 v0.14.1-cu130; do
+        skopeo --insecure-policy copy -q --src-tls-verify=false --dest-tls-verify=false "docker://$REGISTRY/$VLLM:$tag" "docker://$REGISTRY/cache/hub/$VLLM:$tag" || [ "$tag" != v0.14.1 ]
+    done
+    printf 'tag_rules: on\nregistries: {"%s/cache": {mirror_of: quay.io}, "%s/cache/hub": {mirror_of: docker.io}, "%s": {insecure: true}}\n' \
+        "$REGISTRY" "$REGISTRY" "$REGISTRY" >"$mirror"
+    run -0 "$VARIANTCTL" tags parse --config "$mirror" "$REGISTRY/cache/hub/$VLLM:v0.14.1"
+    [ "$(jq -r .family <<<"$output")" = vllm ]
+    for name in "$REGISTRY/cache/$VLLM" "$REGISTRY/$VLLM" "$REGISTRY/cache/hubs/$VLLM"; do
+        run -0 "$VARIANTCTL" tags parse --config "$mirror" "$name:v0.14.1"
+        [ "$(jq -r .family <<<"$output")" = null ]
+    done
+    run -0 --separate-stderr "$VPULL" --config "$mirror" --print-ref --profile "$STATE/mid.json" "$REGISTRY/cache/hub/$VLLM:v0.14.1"
+    [[ $stderr == *"tag v0.14.1 by the tag rules of vllm"* ]]
+    start_variantd path-of --config "$mirror" --profile "$STATE/node.json"
+    ask HEAD "/resolver/v2/cache/hub/$VLLM/manifests/v0.14.1?ns=$REGISTRY"
+    [ "$(header docker-content-digest)" = "$(digest_of "$VLLM:v0.14.1")" ]
+    stop_daemon path-of
+    for wrong in '"r.example/x": {mirror_of: docker.io, insecure: true}' '"r.example/x": {}' '"r.example/X": {mirror_of: docker.io}' '"r.example/": {mirror_of: docker.io}' \
+        '"r.example//x": {mirror_of: docker.io}'; do
+        echo "registries: {$wrong}" >"$mirror"
+        run -2 "$VPULL" --config "$mirror" --print-ref "r.example/x/y:1"
+        [[ $output == *"mirror.yaml:1: "* ]]
+    done
+}
+
 # locked OPTION...: vpull by the lock of text-embeddings-inference
 locked()
 {
