@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+
+// Package ocivariant chooses, from an OCI image index whose entries say what hardware they need, the entry for one
+// machine. The machine is described by a profile, which variantd serves and "variantctl probe" prints.
+//
+//	index, err := ocivariant.ParseIndex(body, contentType)
+//	profile, err := ocivariant.NewClient("").Profile(ctx)
+//	decision, err := ocivariant.Resolve(index, profile, ocivariant.Options{})
+//	if entry := decision.Selected(); entry != nil { pull(entry.Digest) }
+//
+// It makes the same choice as libocivariant, with the same limits and the same codes. An index in the index is not
+// looked into: it is rejected as "nested". Nothing but [Client] does I/O. Indexes, profiles and decisions do not
+// change, so that any number of goroutines may read them.
+package ocivariant
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Errors that calls of this package wrap; tell them apart with [errors.Is].
+var (
+	ErrData     = errors.New("malformed data")   // an index, profile, property or answer, or one over a limit
+	ErrInvalid  = errors.New("invalid argument") // such as bad options, or a profile without a platform
+	ErrNotFound = errors.New("not found")        // an image that variantd cannot find, a socket without variantd
+	ErrNetwork  = errors.New("no usable answer") // it came late, cut or with a fault of the server
+)
+
+// Annotations of an index and of its entries.
+const (
+	AnnotationLabel      = "dev.ocivariant.label"
+	AnnotationProperties = "dev.ocivariant.properties"
+	AnnotationSchema     = "dev.ocivariant.schema"
+	AnnotationNamespaces = "dev.ocivariant.namespaces"
+	AnnotationStatic     = "dev.ocivariant.static."
+	annotationReference  = "vnd.docker.reference.type"
+)
+
+// Limits on what comes from outside.
+const (
+	maxDocument          = 4 << 20   // bytes of an index or a profile
+	maxValues            = 256 << 10 // values of an index; an object counts three times
+	maxDepth             = 2048      // levels of JSON
+	maxEntries           = 4096      // of an index
+	maxProperties        = 512       // of an entry
+	maxPropertiesBytes   = 4000      // of an entry's annotation; more rejects the entry
+	maxLabel             = 63        // bytes
+	maxDigest            = 135       // bytes
+	maxIndexNamespaces   = 1024      // used or listed by an index
+	maxStatics           = 16        // static namespaces of an index
+	maxStaticValues      = 512       // of a static namespace
+	maxProfileNamespaces = 256
+	maxFeatures          = 4096  // of a namespace or device
+	maxFeatureValues     = 65536 // of a feature
+	maxDevices           = 1024  // of a namespace
+)
+
+// Providers report these namespaces, so that no index may define one as static.
+var vocabulary = words("aarch64 amd ascend axelera blaize brainchip cambricon coral deepx dmatrix enflame etched " +
+	"furiosa graphcore groq habana hailo hygon intel kunlunxin lightmatter loongarch64 memryx metax moorethreads " +
+	"neuron nextsilicon nvidia ppc64le qualcomm rebellions riscv64 rockchip s390x sophgo tenstorrent tpu untether " +
+	"vastai vulkan x86_64 xdna")
+
+// Without a list in the index these namespaces come last, the processors' after the interfaces'.
+var (
+	apiNamespaces = words("vulkan")
+	cpuNamespaces = words("aarch64 loongarch64 ppc64le riscv64 s390x x86_64")
+)
+
+func words(text string) map[string]bool {
+	members := map[string]bool{}
+	for _, word := range strings.Fields(text) {
+		members[word] = true
+	}
+	return members
+}
+
+func dataError(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrData}, args...)...)
+}
