@@ -3,6 +3,7 @@
 package ocivariant
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -41,11 +42,11 @@ func MatchPlatform(host, entry Platform) (place int, code Code) {
 	}
 	order := variantOrder("arm", "v8") // on arm64
 	if architecture == normalArchitecture(host.Architecture) {
-		order = variantOrder(architecture, normalVariant(architecture, host.Variant))
+		order = variantOrder(architecture, matchedVariant(architecture, host.Variant))
 	} else if architecture == "386" {
 		order = []string{""}
 	}
-	place = slices.Index(order, normalVariant(architecture, entry.Variant))
+	place = slices.Index(order, matchedVariant(architecture, entry.Variant))
 	if place < 0 {
 		return -1, RejectPlatformVariant
 	}
@@ -122,6 +123,11 @@ func normalVariant(architecture, variant string) string {
 		return normal
 	}
 	return variant
+}
+
+// matchedVariant is the normal form, of a hidden entry for arm that of none.
+func matchedVariant(architecture, variant string) string {
+	return cmp.Or(normalVariant(architecture, variant), normalVariant(architecture, ""))
 }
 
 // HiddenVariant is the platform.variant that hides the entry of a label from clients that know nothing of variants.

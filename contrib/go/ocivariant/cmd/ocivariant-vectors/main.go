@@ -6,6 +6,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -20,11 +21,24 @@ type question struct {
 	Host          ocivariant.Platform `json:"host"`
 	Entry         ocivariant.Platform `json:"entry"`
 	MediaType     string              `json:"mediaType"`
-	Options       ocivariant.Options  `json:"options"`
+	Options       options             `json:"options"`
 	Index         string              `json:"index"`
 	IndexBase64   []byte              `json:"indexBase64"`
 	Profile       string              `json:"profile"`
 	ProfileBase64 []byte              `json:"profileBase64"`
+}
+
+// options tells an empty label, which is none of the format, from one that is not given.
+type options struct {
+	ocivariant.Options
+	Label *string `json:"label"`
+}
+
+func (o options) given() ocivariant.Options {
+	if o.Label != nil {
+		o.Options.Label = cmp.Or(*o.Label, ".") // neither is a label
+	}
+	return o.Options
 }
 
 type answer map[string]any
@@ -88,7 +102,7 @@ func resolve(q question) answer {
 	if err != nil {
 		return answer{"error": "profile"}
 	}
-	decision, err := ocivariant.Resolve(index, profile, q.Options)
+	decision, err := ocivariant.Resolve(index, profile, q.Options.given())
 	if err != nil {
 		return answer{"error": "options"}
 	}
