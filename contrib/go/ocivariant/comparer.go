@@ -26,10 +26,7 @@ func (c Comparer) Match(descriptor Descriptor) bool {
 
 // Less tells whether a is better than b. What does not fit is worse than all that does.
 func (c Comparer) Less(a, b Descriptor) bool {
-	placeA, fitsA := c.places[a.Digest]
-	placeB, fitsB := c.places[b.Digest]
-	if fitsA && fitsB {
-		return placeA < placeB
-	}
-	return fitsA && !fitsB
+	placeA, fits := c.places[a.Digest]
+	placeB, otherFits := c.places[b.Digest]
+	return fits && (!otherFits || placeA < placeB)
 }

@@ -9,66 +9,6 @@ import (
 	"strings"
 )
 
-// Policy says which devices of a namespace a variant must fit.
-type Policy string
-
-// All devices that count, any one of them, or the first, which is the most capable.
-const (
-	PolicyAll   Policy = "all"
-	PolicyAny   Policy = "any"
-	PolicyFirst Policy = "first"
-)
-
-// Options is what the user asks for beside the host's profile. The zero value asks for nothing special.
-type Options struct {
-	NamespacePriority []string            `json:"namespacePriority,omitempty"` // first these, then the index's order
-	Disable           []string            `json:"disable,omitempty"`           // as if the host lacked it: "ns", "ns :: feature", "ns :: feature :: value"
-	Require           []string            `json:"require,omitempty"`           // written likewise: only entries that use each of them
-	DevicePolicy      map[string]Policy   `json:"devicePolicy,omitempty"`      // by namespace; PolicyAll where it is not set
-	Devices           map[string][]string `json:"devices,omitempty"`           // by namespace, those that count: index, PCI address or UUID
-	Label             string              `json:"label,omitempty"`             // only this variant; "null": the default, labelled so or not
-	Platform          *Platform           `json:"platform,omitempty"`          // instead of the profile's
-}
-
-// normal returns a copy with canonical spacing; bad syntax is ErrInvalid.
-func (o Options) normal() (Options, error) {
-	var bad []string
-	o.Disable, o.Require = slices.Clone(o.Disable), slices.Clone(o.Require)
-	for _, selectors := range [][]string{o.Disable, o.Require} {
-		for i, selector := range selectors {
-			parts := splitTrimmed(selector, "::")
-			if selectors[i] = strings.Join(parts, " :: "); !isSelector(parts) {
-				bad = append(bad, selector)
-			}
-		}
-	}
-	names := slices.Clone(o.NamespacePriority)
-	for name, policy := range o.DevicePolicy {
-		names = append(names, name)
-		if policy != PolicyAll && policy != PolicyAny && policy != PolicyFirst {
-			bad = append(bad, string(policy))
-		}
-	}
-	for name, ids := range o.Devices {
-		names = append(names, name)
-		if slices.Contains(ids, "") {
-			bad = append(bad, name)
-		}
-	}
-	for _, name := range names {
-		if !nameGrammar.MatchString(name) {
-			bad = append(bad, name)
-		}
-	}
-	if o.Label != "" && !ReadableLabel(o.Label) {
-		bad = append(bad, o.Label)
-	}
-	if len(bad) > 0 {
-		return o, fmt.Errorf("%w: option '%s'", ErrInvalid, bad[0])
-	}
-	return o, nil
-}
-
 // Rejection says why an entry is out.
 type Rejection struct {
 	Entry     *Entry

@@ -10,6 +10,36 @@ import (
 	"strings"
 )
 
+// Annotations of an index and of its entries.
+const (
+	AnnotationLabel      = "dev.ocivariant.label"
+	AnnotationProperties = "dev.ocivariant.properties"
+	AnnotationSchema     = "dev.ocivariant.schema"
+	AnnotationNamespaces = "dev.ocivariant.namespaces"
+	AnnotationStatic     = "dev.ocivariant.static."
+	annotationReference  = "vnd.docker.reference.type"
+)
+
+// Providers report these namespaces, so that no index may define one as static.
+var vocabulary = words("aarch64 amd ascend axelera blaize brainchip cambricon coral deepx dmatrix enflame etched " +
+	"furiosa graphcore groq habana hailo hygon intel kunlunxin lightmatter loongarch64 memryx metax moorethreads " +
+	"neuron nextsilicon nvidia ppc64le qualcomm rebellions riscv64 rockchip s390x sophgo tenstorrent tpu untether " +
+	"vastai vulkan x86_64 xdna")
+
+// Without a list in the index these namespaces come last, the processors' after the interfaces'.
+var (
+	apiNamespaces = words("vulkan")
+	cpuNamespaces = words("aarch64 loongarch64 ppc64le riscv64 s390x x86_64")
+)
+
+func words(text string) map[string]bool {
+	members := map[string]bool{}
+	for _, word := range strings.Fields(text) {
+		members[word] = true
+	}
+	return members
+}
+
 const (
 	indexType          = "application/vnd.oci.image.index.v1+json"
 	manifestType       = "application/vnd.oci.image.manifest.v1+json"

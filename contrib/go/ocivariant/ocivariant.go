@@ -16,7 +16,6 @@ package ocivariant
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // Errors that calls of this package wrap; tell them apart with [errors.Is].
@@ -25,16 +24,6 @@ var (
 	ErrInvalid  = errors.New("invalid argument") // such as bad options, or a profile without a platform
 	ErrNotFound = errors.New("not found")        // an image that variantd cannot find, a socket without variantd
 	ErrNetwork  = errors.New("no usable answer") // it came late, cut or with a fault of the server
-)
-
-// Annotations of an index and of its entries.
-const (
-	AnnotationLabel      = "dev.ocivariant.label"
-	AnnotationProperties = "dev.ocivariant.properties"
-	AnnotationSchema     = "dev.ocivariant.schema"
-	AnnotationNamespaces = "dev.ocivariant.namespaces"
-	AnnotationStatic     = "dev.ocivariant.static."
-	annotationReference  = "vnd.docker.reference.type"
 )
 
 // Limits on what comes from outside.
@@ -55,26 +44,6 @@ const (
 	maxFeatureValues     = 65536 // of a feature
 	maxDevices           = 1024  // of a namespace
 )
-
-// Providers report these namespaces, so that no index may define one as static.
-var vocabulary = words("aarch64 amd ascend axelera blaize brainchip cambricon coral deepx dmatrix enflame etched " +
-	"furiosa graphcore groq habana hailo hygon intel kunlunxin lightmatter loongarch64 memryx metax moorethreads " +
-	"neuron nextsilicon nvidia ppc64le qualcomm rebellions riscv64 rockchip s390x sophgo tenstorrent tpu untether " +
-	"vastai vulkan x86_64 xdna")
-
-// Without a list in the index these namespaces come last, the processors' after the interfaces'.
-var (
-	apiNamespaces = words("vulkan")
-	cpuNamespaces = words("aarch64 loongarch64 ppc64le riscv64 s390x x86_64")
-)
-
-func words(text string) map[string]bool {
-	members := map[string]bool{}
-	for _, word := range strings.Fields(text) {
-		members[word] = true
-	}
-	return members
-}
 
 func dataError(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrData}, args...)...)

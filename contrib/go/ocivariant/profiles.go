@@ -199,13 +199,3 @@ func (d *Device) is(text string) bool {
 		addresses && strings.TrimLeft(id, "0") == strings.TrimLeft(text, "0") ||
 		len(id) == len(text)+5 && id[4] == ':' && id[5:] == text
 }
-
-// lower changes ASCII letters alone.
-func lower(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'A' && r <= 'Z' {
-			return r + 'a' - 'A'
-		}
-		return r
-	}, text)
-}

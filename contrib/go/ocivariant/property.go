@@ -102,3 +102,13 @@ func listPieces(text string) []string {
 	}
 	return splitTrimmed(strings.TrimSuffix(text, ","), ",")
 }
+
+// lower changes ASCII letters alone.
+func lower(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, text)
+}

@@ -6,12 +6,19 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
 type object = map[string]any
+
+// Escapes that are well, and of the others those that are not: U+0000 and halves of surrogate pairs.
+var (
+	goodEscape = regexp.MustCompile(`\\[^u]|\\u[dD][89abAB]..\\u[dD][c-fC-F]..`)
+	badEscape  = regexp.MustCompile(`\\u(?:0000|[dD][89a-fA-F])`)
+)
 
 // jsonReader makes a tree of values and keeps the first error. It counts the values before it makes them: a tree of
 // small values takes much more memory than its text.
@@ -27,7 +34,8 @@ func loadJSON(what string, data []byte, values int) (object, error) {
 	if len(data) > maxDocument {
 		return nil, dataError("%s is larger than %d bytes", what, maxDocument)
 	}
-	if !utf8.Valid(data) || !json.Valid(data) || !pairsSurrogates(data) {
+	escaped := bytes.IndexByte(data, '\\') >= 0
+	if !utf8.Valid(data) || !json.Valid(data) || escaped && badEscape.Match(goodEscape.ReplaceAll(data, []byte(" "))) {
 		return nil, dataError("%s is not valid JSON", what)
 	}
 	reader := jsonReader{decoder: json.NewDecoder(bytes.NewReader(data)), left: values - 1}
@@ -66,10 +74,6 @@ func (r *jsonReader) read(depth int) any {
 		return r.readList(depth)
 	case json.Number:
 		return r.readNumber(token.String())
-	case string:
-		if strings.Contains(token, "\x00") {
-			r.fail("a text with U+0000")
-		}
 	}
 	return token
 }
@@ -121,34 +125,6 @@ func (r *jsonReader) readNumber(text string) any {
 	return whole
 }
 
-// pairsSurrogates tells whether each \u escape of valid JSON is a character or half of a pair.
-func pairsSurrogates(data []byte) bool {
-	for i := 0; i < len(data); i++ {
-		if data[i] != '\\' {
-			continue
-		}
-		i++ // an escaped backslash begins no escape
-		if data[i] != 'u' {
-			continue
-		}
-		high, low := isUnit(data[i+1:], "89ab"), isUnit(data[i+1:], "cdef")
-		paired := high && bytes.HasPrefix(data[i+5:], []byte(`\u`)) && isUnit(data[i+7:], "cdef")
-		if low || high && !paired {
-			return false
-		}
-		if paired {
-			i += 6
-		}
-	}
-	return true
-}
-
-// isUnit tells whether the digits are Dxyz with x among the letters: a half of a surrogate pair.
-func isUnit(digits []byte, among string) bool {
-	text := strings.ToLower(string(digits[:2]))
-	return text[0] == 'd' && strings.Contains(among, text[1:])
-}
-
 // fields reads the members of one object and keeps the first error.
 type fields struct {
 	what    string
@@ -178,32 +154,29 @@ func (f *fields) has(key string) bool {
 
 // text returns a string member, "" for one that is absent.
 func (f *fields) text(key string) string {
-	text, ok := f.members[key].(string)
-	if f.has(key) && !ok {
-		f.fail("'%s' is not a string", key)
-	}
-	return text
+	return member[string](f, key, "a string")
 }
 
 // object returns an object member, an empty one for one that is absent.
 func (f *fields) object(key string) object {
-	members, ok := f.members[key].(object)
-	if f.has(key) && !ok {
-		f.fail("'%s' is not an object", key)
-	}
-	return members
+	return member[object](f, key, "an object")
 }
 
 // list returns a list member, an empty one for one that is absent. More items than most are an error.
 func (f *fields) list(key string, most int) []any {
-	list, ok := f.members[key].([]any)
-	if f.has(key) && !ok {
-		f.fail("'%s' is not a list", key)
-	}
+	list := member[[]any](f, key, "a list")
 	if len(list) > most {
 		f.fail("'%s' has more than %d members", key, most)
 	}
 	return list
+}
+
+func member[T any](f *fields, key, kind string) T {
+	value, ok := f.members[key].(T)
+	if f.has(key) && !ok {
+		f.fail("'%s' is not %s", key, kind)
+	}
+	return value
 }
 
 // texts returns a list of strings.
