@@ -225,7 +225,7 @@ func (h *host) meets(item string, p Property) bool {
 	for _, device := range ns.counted {
 		feature := findFeature(device.Features, parts[1])
 		if feature == nil {
-			feature = findFeature(ns.list.Features, parts[1])
+			feature = findFeature(ns.listed.Features, parts[1])
 		}
 		if feature != nil && slices.Contains(feature.Values, parts[2]) {
 			have++

@@ -21,7 +21,7 @@ type host struct {
 type hostNamespace struct {
 	name    string
 	rank    int        // place in the order of namespaces
-	list    *Namespace // nil: the host does not have it
+	listed  *Namespace // nil: the host does not have it
 	code    Code       // why every property of it fails, or RejectNone
 	policy  Policy
 	counted []*Device
@@ -44,10 +44,10 @@ func (h *host) namespace(name string) *hostNamespace {
 	}
 	ns := &hostNamespace{name: name, policy: h.options.DevicePolicy[name], slots: map[string]*slot{}}
 	h.namespaces[name] = ns
-	ns.list = h.profile.namespace(name)
+	ns.listed = h.profile.namespace(name)
 	for _, static := range h.index.statics { // of this index it is that namespace of every host
 		if static.Name == name {
-			ns.list = static
+			ns.listed = static
 		}
 	}
 	ns.rank = h.namespaceRank(name)
@@ -56,7 +56,7 @@ func (h *host) namespace(name string) *hostNamespace {
 		ns.code = RejectNamespaceUndeclared
 	case h.disables(name):
 		ns.code = RejectDisabled
-	case ns.list == nil || len(ns.list.Features) == 0 && len(ns.list.Devices) == 0:
+	case ns.listed == nil || len(ns.listed.Features) == 0 && len(ns.listed.Devices) == 0:
 		ns.code = RejectNamespaceUnsupported
 	default:
 		h.countDevices(ns)
@@ -79,8 +79,8 @@ func (h *host) namespaceRank(name string) int {
 
 func (h *host) countDevices(ns *hostNamespace) {
 	wanted, narrowed := h.options.Devices[ns.name]
-	for i := range ns.list.Devices {
-		device := &ns.list.Devices[i]
+	for i := range ns.listed.Devices {
+		device := &ns.listed.Devices[i]
 		if narrowed && !slices.ContainsFunc(wanted, device.is) || device.Secondary && ns.policy != PolicyAny {
 			continue
 		}
@@ -89,7 +89,7 @@ func (h *host) countDevices(ns *hostNamespace) {
 			break // devices are listed most capable first
 		}
 	}
-	if len(ns.counted) == 0 && (len(ns.list.Devices) > 0 || narrowed) {
+	if len(ns.counted) == 0 && (len(ns.listed.Devices) > 0 || narrowed) {
 		ns.code = RejectNoDevice
 	}
 }
@@ -102,8 +102,8 @@ func (h *host) slot(namespace, feature string) *slot {
 	s := &slot{namespace: ns, feature: feature, rank: unsupported}
 	ns.slots[feature] = s
 	if ns.code == RejectNone {
-		s.rank = featureRank(ns.list, feature)
-		s.groupDevices(findFeature(ns.list.Features, feature))
+		s.rank = featureRank(ns.listed, feature)
+		s.groupDevices(findFeature(ns.listed.Features, feature))
 	}
 	return s
 }

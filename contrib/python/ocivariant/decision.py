@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cmp_to_key
-from typing import List, NamedTuple, Optional, Tuple, Union
+from typing import Any, List, NamedTuple, Optional, Tuple, Union
 
 from . import code
 from .entry import Component, Misfit, check_fit, compare_keys, key_of
@@ -148,18 +148,17 @@ def explain(r: Request, entry: Entry, why: Misfit) -> Rejection:
 
 
 def compare_candidates(a: Candidate, b: Candidate) -> int:
-    before, after = (a.architecture, a.entry.kind), (b.architecture, b.entry.kind)
-    keys = compare_keys(a.key, b.key)
-    if before == after and keys:
-        return keys
-    before += a.entry.is_unfinished(), a.place
-    after += b.entry.is_unfinished(), b.place
-    if a.entry.label and b.entry.label:
-        before, after = before + (a.entry.label,), after + (b.entry.label,)
+    labelled = a.entry.label != "" and b.entry.label != ""
     # of twins in other formats the one that uses more of this host
-    before += -len(a.entry.platform.os_features), a.entry.position
-    after += -len(b.entry.platform.os_features), b.entry.position
-    return -1 if before < after else 1
+    features = compare(len(b.entry.platform.os_features), len(a.entry.platform.os_features))
+    return (compare(a.architecture, b.architecture) or compare(a.entry.kind, b.entry.kind) or
+            compare_keys(a.key, b.key) or compare(a.entry.is_unfinished(), b.entry.is_unfinished()) or
+            compare(a.place, b.place) or labelled and compare(a.entry.label, b.entry.label) or
+            features or compare(a.entry.position, b.entry.position))
+
+
+def compare(a: Any, b: Any) -> int:
+    return int(a > b) - int(a < b)
 
 
 def unmet(host: Host, entry: Entry) -> str:
@@ -178,6 +177,6 @@ def meets(host: Host, item: str, one: Property) -> bool:
         return False
     ns, have = host.namespace(one.namespace), 0
     for device in ns.counted:
-        feature = find_feature(device.features, parts[1]) or find_feature(ns.list.features if ns.list else [], parts[1])
+        feature = find_feature(device.features, parts[1]) or find_feature(ns.listed.features if ns.listed else [], parts[1])
         have += feature is not None and parts[2] in feature.places
     return have > 0 and (have == len(ns.counted) or ns.policy == ANY)

@@ -29,6 +29,7 @@ class NetworkError(Error):
 
 MAX_DOCUMENT = 4 << 20  # bytes of an index or a profile
 MAX_VALUES = 256 << 10  # values of an index; an object counts three times
+MAX_DEPTH = 512  # levels of JSON, which Python reads by recursion
 MAX_ENTRIES = 4096  # of an index
 MAX_PROPERTIES = 512  # of an entry
 MAX_PROPERTIES_BYTES = 4000  # of an entry's annotation; more rejects the entry

@@ -19,7 +19,7 @@ class HostNamespace:
     """One namespace that the index uses, on this host."""
     name: str
     rank: int  # place in the order of namespaces
-    list: Optional[Namespace]  # None: the host does not have it
+    listed: Optional[Namespace]  # None: the host does not have it
     policy: str
     code: str = code.NONE  # why every property of it fails
     counted: List[Device] = field(default_factory=list)
@@ -100,9 +100,9 @@ class Host:
         ns = self.namespace(namespace)
         if feature not in ns.slots:
             ns.slots[feature] = slot = Slot(ns, feature)
-            if not ns.code and ns.list:
-                slot.rank = feature_rank(ns.list, feature)
-                slot.group_devices(find_feature(ns.list.features, feature))
+            if not ns.code and ns.listed:
+                slot.rank = feature_rank(ns.listed, feature)
+                slot.group_devices(find_feature(ns.listed.features, feature))
         return ns.slots[feature]
 
     def best(self, slot: Slot, at: int, values: Iterable[str]) -> int:

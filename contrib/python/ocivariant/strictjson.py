@@ -7,11 +7,12 @@ import math
 import re
 from typing import Any, Dict, List, Optional, Tuple
 
-from .errors import MAX_DOCUMENT, DataError
+from .errors import MAX_DEPTH, MAX_DOCUMENT, DataError
 
 # Escapes that are well, and of the others those that are not: U+0000 and halves of surrogate pairs.
 _GOOD_ESCAPE = re.compile(r"\\[^u]|\\u[dD][89abAB]..\\u[dD][c-fC-F]..")
 _BAD_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
+_BRACKET = re.compile(r"[\[\]{}]")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
@@ -22,8 +23,11 @@ def load_json(what: str, data: bytes, values: Optional[int]) -> Dict[str, Any]:
         raise DataError(f"{what} is larger than {MAX_DOCUMENT} bytes")
     try:
         text = data.decode("utf-8")
-        if values is not None and _count_values(text) > values:
+        bare = _STRING.sub("", text)
+        if values is not None and _count_values(bare) > values:
             raise DataError(f"{what} has more than {values} values")
+        if _count_levels(bare) > MAX_DEPTH:
+            raise DataError(f"{what} has more than {MAX_DEPTH} levels")
         if "\\" in text and _BAD_ESCAPE.search(_GOOD_ESCAPE.sub(" ", text)):
             raise ValueError("U+0000 or half of a surrogate pair")
         root = json.loads(text, object_pairs_hook=_read_object, parse_int=_read_whole, parse_float=_read_fraction,
@@ -35,10 +39,17 @@ def load_json(what: str, data: bytes, values: Optional[int]) -> Dict[str, Any]:
     return root
 
 
-def _count_values(text: str) -> int:
+def _count_values(bare: str) -> int:
     """Their number, before there is a tree: one of small values takes much more memory than its text."""
-    bare = _STRING.sub("", text)
     return 1 + bare.count(",") + bare.count("[") + 3 * bare.count("{")
+
+
+def _count_levels(bare: str) -> int:
+    level = most = 0
+    for bracket in _BRACKET.findall(bare):
+        level += 1 if bracket in "[{" else -1
+        most = max(most, level)
+    return most
 
 
 def _read_object(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
