@@ -150,11 +150,11 @@ func sameValues(a, b *Feature) bool {
 func (h *host) best(s *slot, list int, values []string) int {
 	best := unsupported
 	for _, value := range values {
-		if s.lists[list] == nil || h.disablesValue(s, value) {
-			continue
+		if s.lists[list] == nil {
+			break
 		}
-		if place, listed := s.lists[list].places[value]; listed {
-			best = min(best, place)
+		if place, listed := s.lists[list].places[value]; listed && place < best && !h.disablesValue(s, value) {
+			best = place
 		}
 	}
 	return best
@@ -177,6 +177,9 @@ func (h *host) disables(selector string) bool {
 }
 
 func (h *host) disablesValue(s *slot, value string) bool {
+	if len(h.options.Disable) == 0 {
+		return false
+	}
 	selector := s.namespace.name + " :: " + s.feature
 	return h.disables(selector) || h.disables(selector+" :: "+value)
 }

@@ -287,14 +287,15 @@ func readNamespaces(f *fields, index *Index, annotations object) {
 		return
 	}
 	text, _ := list.(string)
+	seen := map[string]bool{}
 	for _, name := range listPieces(text) {
-		if nameGrammar.MatchString(name) && !slices.Contains(index.Namespaces, name) {
+		if nameGrammar.MatchString(name) && !seen[name] {
+			seen[name] = true
 			index.Namespaces = append(index.Namespaces, name)
 		}
-		if len(index.Namespaces) > maxIndexNamespaces {
-			f.fail("it lists more than %d namespaces", maxIndexNamespaces)
-			return
-		}
+	}
+	if len(seen) > maxIndexNamespaces {
+		f.fail("it lists more than %d namespaces", maxIndexNamespaces)
 	}
 }
 
