@@ -172,7 +172,7 @@ func readDescriptor(e *fields, entry *Entry, annotations object) {
 	d := &entry.Descriptor
 	d.MediaType, d.Digest, d.Annotations = e.text("mediaType"), e.text("digest"), map[string]string{}
 	size, ok := e.members["size"].(int64)
-	if !e.has("mediaType") || !WellFormedDigest(d.Digest) || len(d.Digest) > maxDigest || !ok || size < 0 {
+	if !e.has("mediaType") || !WellFormedDigest(d.Digest) || !ok || size < 0 {
 		e.fail("mediaType, digest or size is missing or malformed")
 	}
 	d.Size = size
@@ -366,7 +366,7 @@ func readStatic(text string) []Feature {
 // WellFormedDigest tells whether the text has a digest's form, also of an algorithm that is not known here.
 func WellFormedDigest(digest string) bool {
 	registered := strings.HasPrefix(digest, "sha256:") || strings.HasPrefix(digest, "sha512:")
-	return digestGrammar.MatchString(digest) && (!registered || KnownDigest(digest))
+	return len(digest) <= maxDigest && digestGrammar.MatchString(digest) && (!registered || KnownDigest(digest))
 }
 
 // KnownDigest tells whether it is a sha256 or sha512 digest, against which content can be checked.
