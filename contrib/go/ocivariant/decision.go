@@ -9,26 +9,6 @@ import (
 	"strings"
 )
 
-// Rejection says why an entry is out.
-type Rejection struct {
-	Entry     *Entry
-	Code      Code
-	Namespace string // of the first feature that fails, by namespace and feature; "" if the code is about none
-	Feature   string
-	Device    string   // id of the device that is not served
-	Wanted    []string // values of the feature, one of which the host would need
-	Have      []string // values that the host has, best first
-	Required  string   // what the entry does not use and has to
-}
-
-// Property returns "namespace :: feature", or "" where the code is not about a feature.
-func (r Rejection) Property() string {
-	if r.Namespace == "" {
-		return ""
-	}
-	return r.Namespace + " :: " + r.Feature
-}
-
 // Decision is the answer of [Resolve]. Every entry of the index is either in the order or rejected.
 type Decision struct {
 	Order    []*Entry // that fit, best first

@@ -13,6 +13,26 @@ type need struct {
 	values []string
 }
 
+// Rejection says why an entry is out.
+type Rejection struct {
+	Entry     *Entry
+	Code      Code
+	Namespace string // of the first feature that fails, by namespace and feature; "" if the code is about none
+	Feature   string
+	Device    string   // id of the device that is not served
+	Wanted    []string // values of the feature, one of which the host would need
+	Have      []string // values that the host has, best first
+	Required  string   // what the entry does not use and has to
+}
+
+// Property returns "namespace :: feature", or "" where the code is not about a feature.
+func (r Rejection) Property() string {
+	if r.Namespace == "" {
+		return ""
+	}
+	return r.Namespace + " :: " + r.Feature
+}
+
 // needsOf returns what the entry needs, by namespace, in canonical order.
 func (h *host) needsOf(entry *Entry) [][]need {
 	var groups [][]need

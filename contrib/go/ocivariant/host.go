@@ -81,7 +81,7 @@ func (h *host) countDevices(ns *hostNamespace) {
 	wanted, narrowed := h.options.Devices[ns.name]
 	for i := range ns.listed.Devices {
 		device := &ns.listed.Devices[i]
-		if narrowed && !slices.ContainsFunc(wanted, device.is) || device.Secondary && ns.policy != PolicyAny {
+		if narrowed && !slices.ContainsFunc(wanted, device.answersTo) || device.Secondary && ns.policy != PolicyAny {
 			continue
 		}
 		ns.counted = append(ns.counted, device)

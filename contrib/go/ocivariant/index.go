@@ -183,15 +183,20 @@ func readDescriptor(e *fields, entry *Entry, annotations object) {
 		}
 	}
 	if e.has("platform") {
-		p := newFields("platform", e.members["platform"])
-		entry.platform = Platform{OS: p.text("os"), Architecture: p.text("architecture"), Variant: p.text("variant"),
-			OSVersion: p.text("os.version"), OSFeatures: p.texts("os.features", maxDocument)}
-		slices.Sort(entry.platform.OSFeatures) // a set: two entries with the same ones are easy to find
-		if p.err != nil {
-			e.fail("%v", p.err)
-		}
+		entry.platform = readPlatform(e)
 		d.Platform = &entry.platform
 	}
+}
+
+func readPlatform(e *fields) Platform {
+	p := newFields("platform", e.members["platform"])
+	platform := Platform{OS: p.text("os"), Architecture: p.text("architecture"), Variant: p.text("variant"),
+		OSVersion: p.text("os.version"), OSFeatures: p.texts("os.features", maxDocument)}
+	slices.Sort(platform.OSFeatures) // a set: two entries with the same ones are easy to find
+	if p.err != nil {
+		e.fail("%v", p.err)
+	}
+	return platform
 }
 
 // skipCode is the code of an entry that is not an image, whatever its annotations say.
@@ -216,43 +221,51 @@ func skipCode(entry *Entry, annotations object) Code {
 
 // readVariant reads label and properties. What is wrong with all of the index goes to f.
 func readVariant(f *fields, entry *Entry, annotations object) {
-	label, labelled := annotations[AnnotationLabel]
-	list, listed := annotations[AnnotationProperties]
-	if !labelled && !listed {
+	label, text := annotations[AnnotationLabel], annotations[AnnotationProperties]
+	if label == nil && text == nil {
 		return
 	}
 	entry.Kind = KindVariant
 	name, _ := label.(string)
-	text, isText := list.(string)
-	if !labelled {
+	switch {
+	case label == nil:
 		entry.reject(RejectLabelMissing)
-		return
-	}
-	if !ReadableLabel(name) {
+	case !ReadableLabel(name):
 		entry.reject(RejectBadLabel)
-		return
+	default:
+		entry.Label = name
+		entry.reject(readProperties(f, entry, text))
+		if entry.Code == RejectNone && name == "null" {
+			entry.Kind = KindNull
+		}
 	}
-	entry.Label = name
-	if strings.Count(text, ",") >= maxProperties {
+}
+
+// readProperties reads the properties of an entry with a label. It returns the code of what is wrong with them.
+func readProperties(f *fields, entry *Entry, list any) Code {
+	text, isText := list.(string)
+	switch {
+	case list == nil:
+		return RejectPropertiesMissing
+	case !isText:
+		return RejectBadProperties
+	case strings.Count(text, ",") >= maxProperties:
 		f.fail("entry %d has more than %d properties", entry.Position, maxProperties)
-		return
+		return RejectBadProperties
+	case len(text) > maxPropertiesBytes:
+		return RejectTooLong
 	}
 	properties, err := ParseProperties(text)
 	entry.Properties = properties
 	switch {
-	case !listed:
-		entry.reject(RejectPropertiesMissing)
-	case len(text) > maxPropertiesBytes:
-		entry.reject(RejectTooLong)
-	case !isText || err != nil:
-		entry.reject(RejectBadProperties)
-	case name == "null" && len(properties) > 0:
-		entry.reject(RejectNullWithProperties)
-	case name != "null" && len(properties) == 0:
-		entry.reject(RejectEmptyNotNull)
-	case name == "null":
-		entry.Kind = KindNull
+	case err != nil:
+		return RejectBadProperties
+	case entry.Label == "null" && len(properties) > 0:
+		return RejectNullWithProperties
+	case entry.Label != "null" && len(properties) == 0:
+		return RejectEmptyNotNull
 	}
+	return RejectNone
 }
 
 // rejectDuplicateLabels rejects all entries of a label that stands twice on a platform: nothing tells them apart.

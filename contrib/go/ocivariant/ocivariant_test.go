@@ -281,7 +281,7 @@ func TestDeviceNames(t *testing.T) {
 	device := Device{ID: "0000:3b:00.0", UUID: "GPU-Aa", Index: 2}
 	for name, want := range map[string]bool{"2": true, "02": true, "3": false, "0000:3B:00.0": true, "00000000:3B:00.0": true, "3b:00.0": true,
 		"gpu-aa": true, "": false, "00.0": false, "99999999999999999999": false} {
-		if device.is(name) != want {
+		if device.answersTo(name) != want {
 			t.Errorf("%q: %v", name, !want)
 		}
 	}

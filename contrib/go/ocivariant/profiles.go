@@ -186,8 +186,8 @@ func (p *Profile) supports(property Property) bool {
 	return feature != nil && slices.Contains(feature.Values, property.Value)
 }
 
-// is tells whether the text names the device: its index, its PCI address with or without domain, or its UUID.
-func (d *Device) is(text string) bool {
+// answersTo tells whether the text names the device: its index, its PCI address with or without domain, or its UUID.
+func (d *Device) answersTo(text string) bool {
 	if text != "" && strings.Trim(text, "0123456789") == "" {
 		number, err := strconv.ParseInt(text, 10, 64)
 		return err == nil && number == d.Index

@@ -10,13 +10,14 @@ libocivariant, with the same limits and the same codes. An index in the index is
 "nested". Only profile(), probe() and Client do I/O."""
 from .client import DEFAULT_SOCKET, Client, probe, profile
 from .comparer import Comparer
+from .decision import Decision, resolve
+from .entry import Rejection
 from .errors import DataError, Error, InvalidError, NetworkError, NotFoundError
 from .index import Descriptor, Entry, Index, known_digest, parse_index, well_formed_digest
 from .options import ALL, ANY, FIRST, Options
 from .platform import Platform, hidden_variant, match_platform
 from .profiles import Profile, parse_profile
 from .property import Property, parse_properties, parse_property, readable_label, valid_label
-from .decision import Decision, Rejection, resolve
 
 __all__ = ["ALL", "ANY", "FIRST", "DEFAULT_SOCKET", "Client", "Comparer", "DataError", "Decision", "Descriptor", "Entry",
            "Error", "Index", "InvalidError", "NetworkError", "NotFoundError", "Options", "Platform", "Profile",

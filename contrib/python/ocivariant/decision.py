@@ -7,7 +7,7 @@ from functools import cmp_to_key
 from typing import Any, List, NamedTuple, Optional, Tuple, Union
 
 from . import code
-from .entry import Component, Misfit, check_fit, compare_keys, key_of
+from .entry import Component, Rejection, check_fit, compare_keys, key_of
 from .errors import InvalidError
 from .host import Host
 from .index import NULL, VARIANT, Entry, Index
@@ -15,23 +15,6 @@ from .options import ANY, Options
 from .platform import Platform, architecture_turn, match_platform
 from .profiles import Profile, find_feature
 from .property import Property
-
-
-class Rejection(NamedTuple):
-    """Why an entry is out."""
-    entry: Entry
-    why: Misfit
-    wanted: List[str]  # values of the feature, one of which the host would need
-    have: List[str]  # values that the host has, best first
-
-    @property
-    def code(self) -> str:
-        return self.why.code
-
-    @property
-    def property(self) -> str:
-        """"namespace :: feature" of the first feature that fails, or "" where the code is about none."""
-        return f"{self.why.namespace} :: {self.why.feature}" if self.why.namespace else ""
 
 
 @dataclass
@@ -116,35 +99,37 @@ def asks_for(r: Request, entry: Entry) -> bool:
     return not label or label == entry.label
 
 
-def consider(r: Request, entry: Entry) -> Union[Candidate, Misfit]:
+def consider(r: Request, entry: Entry) -> Union[Candidate, Rejection]:
     """Make a candidate of the entry, or say why it is none."""
     if entry.code:
-        return Misfit(entry.code)
+        return Rejection(entry.code)
     architecture, place, why = place_of(r, entry)
     if why:
-        return Misfit(why)
+        return Rejection(why)
     if entry.kind == VARIANT and r.foreign:
-        return Misfit(code.FOREIGN_ARCHITECTURE)
-    misfit = check_fit(r, entry)
-    if misfit:
-        return misfit
+        return Rejection(code.FOREIGN_ARCHITECTURE)
+    rejection = check_fit(r, entry)
+    if rejection:
+        return rejection
     required = unmet(r, entry)
     if required:
-        return Misfit(code.REQUIREMENT, required=required)
+        return Rejection(code.REQUIREMENT, required=required)
     if not asks_for(r, entry):
-        return Misfit(code.NOT_REQUESTED)
+        return Rejection(code.NOT_REQUESTED)
     return Candidate(entry, architecture, place, key_of(r, entry))
 
 
-def explain(r: Request, entry: Entry, why: Misfit) -> Rejection:
+def explain(r: Request, entry: Entry, why: Rejection) -> Rejection:
     """Add the entry, what it wants and what the host has."""
+    why.entry = entry
     if not why.namespace:
-        return Rejection(entry, why, [], [])
-    wanted = [one.value for one in entry.properties if (one.namespace, one.feature) == (why.namespace, why.feature)]
+        return why
+    why.wanted = [one.value for one in entry.properties if (one.namespace, one.feature) == (why.namespace, why.feature)]
     slot = r.slot(why.namespace, why.feature)
     at = next((at for at, device in enumerate(slot.devices) if why.device and device.id == why.device), 0)
     have = slot.lists[at] if slot.lists else None
-    return Rejection(entry, why, wanted, have.values if have else [])
+    why.have = have.values if have else []
+    return why
 
 
 def compare_candidates(a: Candidate, b: Candidate) -> int:

@@ -2,6 +2,7 @@
 """One entry against the host: does it fit under the device policies, and what is its sort key."""
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import List, NamedTuple, Optional, Tuple
 
@@ -18,13 +19,22 @@ class Need(NamedTuple):
     values: List[str]
 
 
-class Misfit(NamedTuple):
-    """Why an entry does not fit. A property is "namespace :: feature", or "" where the code is about none."""
+@dataclass
+class Rejection:
+    """Why an entry is out."""
     code: str
-    namespace: str = ""
+    namespace: str = ""  # of the first feature that fails, by namespace and feature; "" if the code is about none
     feature: str = ""
     device: str = ""  # id of the device that is not served
     required: str = ""  # what the entry does not use and has to
+    entry: Entry = field(default_factory=Entry)
+    wanted: List[str] = field(default_factory=list)  # values of the feature, one of which the host would need
+    have: List[str] = field(default_factory=list)  # values that the host has, best first
+
+    @property
+    def property(self) -> str:
+        """"namespace :: feature", or "" where the code is not about a feature."""
+        return f"{self.namespace} :: {self.feature}" if self.namespace else ""
 
 
 # Places of namespace, feature, group of devices and value, and a list of these, that is sorted.
@@ -45,7 +55,7 @@ def feature_of(one: Property) -> Tuple[str, str]:
     return one.namespace, one.feature
 
 
-def check_fit(host: Host, entry: Entry) -> Optional[Misfit]:
+def check_fit(host: Host, entry: Entry) -> Optional[Rejection]:
     """The first failure by namespace and feature, device by device as the policies say."""
     for group in needs_of(host, entry):
         for one in group:
@@ -58,7 +68,7 @@ def check_fit(host: Host, entry: Entry) -> Optional[Misfit]:
     return None
 
 
-def check_need(host: Host, one: Need) -> Optional[Misfit]:
+def check_need(host: Host, one: Need) -> Optional[Rejection]:
     """Ask under ALL and FIRST (which counts one device) every list of the slot, and under ANY at least one."""
     slot, ns = one.slot, one.slot.namespace
     failing = [at for at in range(len(slot.lists)) if host.best(slot, at, one.values) == UNSUPPORTED]
@@ -66,17 +76,17 @@ def check_need(host: Host, one: Need) -> Optional[Misfit]:
     if some and (ns.policy == ANY or not failing):
         return None
     if ns.code:
-        return Misfit(ns.code, ns.name, slot.feature)
+        return Rejection(ns.code, ns.name, slot.feature)
     if any(host.disables_value(slot, value) for value in one.values):
-        return Misfit(code.DISABLED, ns.name, slot.feature)
+        return Rejection(code.DISABLED, ns.name, slot.feature)
     if some or len(slot.lists) > 1:
         device = slot.devices[failing[-1 if ns.policy == ANY else 0]]
-        return Misfit(code.DEVICE, ns.name, slot.feature, device.id)
+        return Rejection(code.DEVICE, ns.name, slot.feature, device.id)
     listed = any(feature is not None and feature.values for feature in slot.lists)
-    return Misfit(code.VALUE_UNSUPPORTED if listed else code.FEATURE_UNSUPPORTED, ns.name, slot.feature)
+    return Rejection(code.VALUE_UNSUPPORTED if listed else code.FEATURE_UNSUPPORTED, ns.name, slot.feature)
 
 
-def check_one_device(host: Host, group: List[Need]) -> Optional[Misfit]:
+def check_one_device(host: Host, group: List[Need]) -> Optional[Rejection]:
     """Ask under ANY for one device that has all features of the namespace."""
     ns = group[0].slot.namespace
     if ns.policy != ANY or not ns.counted:
@@ -84,7 +94,7 @@ def check_one_device(host: Host, group: List[Need]) -> Optional[Misfit]:
     failing = [failing_slot(host, group, device) for device in range(len(ns.counted))]
     if None in failing or failing[0] is None:
         return None
-    return Misfit(code.DEVICE, ns.name, failing[0].feature, ns.counted[0].id)
+    return Rejection(code.DEVICE, ns.name, failing[0].feature, ns.counted[0].id)
 
 
 def failing_slot(host: Host, group: List[Need], device: int) -> Optional[Slot]:

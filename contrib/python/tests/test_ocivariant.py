@@ -63,7 +63,7 @@ class Resolve(unittest.TestCase):
 
     def test_rejection(self):
         one = ocivariant.resolve(index_of(variant(0, "a", "gpu :: arch :: 70")), host()).rejected[0]
-        self.assertEqual((one.code, one.property, one.why.device, one.wanted, one.have),
+        self.assertEqual((one.code, one.property, one.device, one.wanted, one.have),
                          (code.DEVICE, "gpu :: arch", "0000:3b:00.0", ["70"], ["90", "80"]))
 
     def test_options(self):
