@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List
 
 from . import code
 from .errors import (MAX_DIGEST, MAX_DOCUMENT, MAX_ENTRIES, MAX_INDEX_NAMESPACES, MAX_PROPERTIES, MAX_PROPERTIES_BYTES,
