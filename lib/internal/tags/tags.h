@@ -30,8 +30,8 @@ struct ocv_tag_rules;
 int ocv_tag_rules_new(struct ocv_tag_rules **out, struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_tag_rules_free(struct ocv_tag_rules *rules);
 /** Apply the rules for the registry `of` to `host`, too, which mirrors it (`registries: HOST:
- * mirror_of` of the configuration); HOST/PATH: a part of it, and the longest one counts. Call before rules are added. The last call counts. Not
- * ocv_reference_host_valid: OCV_ERR_INVALID. */
+ * mirror_of` of the configuration); HOST/PATH: a part of it, and the longest one counts. Call
+ * before rules are added. The last call counts. Not ocv_reference_host_valid: OCV_ERR_INVALID. */
 int ocv_tag_rules_mirror(struct ocv_tag_rules *rules, const char *host, const char *of,
                          struct ocv_error *err) OCV_WARN_UNUSED;
 /** Add one rule file's text (YAML). `source` names it in messages. A family that is there already
