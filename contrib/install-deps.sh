@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Install what building and testing needs, on Debian and its relatives.
 #
-#   contrib/install-deps.sh [--build-only | --unit | --tests | --deb | --rpm | --image | --packages | --bench]
+#   contrib/install-deps.sh [--build-only | --unit | --tests | --deb | --rpm | --image | --wheel | --packages | --bench]
 #       [--check]
 #
 # Silent and quick when nothing is missing. Without an option: all that make check-all needs.
@@ -49,6 +49,8 @@ bats bats
 jq jq
 python3-jsonschema python:jsonschema,yaml
 python3-yaml python:jsonschema,yaml
+python3-setuptools python:setuptools
+python3-wheel python:wheel
 strace strace
 sqlite3 sqlite3
 ca-certificates update-ca-certificates
@@ -116,6 +118,10 @@ package_needs='
 lintian lintian
 debootstrap debootstrap
 minisign minisign
+'
+wheel_needs='
+python3-setuptools python:setuptools
+python3-wheel python:wheel
 '
 bench_needs='
 pciutils lspci
@@ -208,11 +214,12 @@ for argument; do
     --deb) needs+=$build_needs$deb_needs ;;
     --rpm) needs+=$build_needs$deb_needs$rpm_needs ;;
     --image) needs+=$build_needs$deb_needs$image_needs ;;
+    --wheel) needs+=$wheel_needs ;;
     --packages) needs+=$build_needs$deb_needs$rpm_needs$image_needs$package_needs ;;
     --bench) needs+=$build_needs$unit_needs$test_needs$more_needs$bench_needs ;;
     --check) only_check=yes ;;
     *)
-        echo "usage: ${0##*/} [--build-only | --unit | --tests | --deb | --rpm | --image | --packages | --bench] [--check]" >&2
+        echo "usage: ${0##*/} [--build-only | --unit | --tests | --deb | --rpm | --image | --wheel | --packages | --bench] [--check]" >&2
         exit 2
         ;;
     esac

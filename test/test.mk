@@ -9,6 +9,7 @@
 #   make check-kernel KERNEL=VMLINUZ    what depends on the kernel, on that one in a virtual machine
 #   make check-wheels                   what derive reads in published wheels, against NVIDIA's and LLVM's tools
 #                                       (24 GB from the Python package index; WHEELS=DIR keeps them)
+#   make wheel                          contrib/python as a wheel
 #   make fuzz FUZZ_SECONDS=60           every fuzz target for so long
 #   make BUILD/test/unit/AREA/run       the unit tests of a directory; it takes the names of files
 
@@ -158,7 +159,7 @@ $(BUILD)/test/header/%.cc.ok: test/unit/header/header_alone.cc $(wildcard lib/in
 	$(call quiet,CXX,$*)$(CXX) -std=c++11 $(HEADER_FLAGS) -DHEADER='"$*"' -c $< -o $@
 
 .SECONDARY:
-.PHONY: deb rpm image check-all check-rest check-packages check-wheels check-kernel abi tests tools fuzzers benches headers deps bench-deps check lint fuzz bench bench-quick demo ci print-cflags
+.PHONY: deb rpm image wheel wheel-only check-all check-rest check-packages check-wheels check-kernel abi tests tools fuzzers benches headers deps bench-deps check lint fuzz bench bench-quick demo ci print-cflags
 tests: $(UNIT_BIN) $(TOOL_BIN)
 tools: $(TOOL_BIN)
 fuzzers: $(FUZZ_BIN)
@@ -195,6 +196,18 @@ KERNEL_TESTS := variantctl/test_setup_tree base/test_spawn base/test_unix_socket
     variantd/test_variantd_server variantd/test_variantd_stream variantd/test_variantd_workers
 check-kernel: $(sort $(foreach t,$(KERNEL_TESTS),$(BUILD)/test/unit/$(dir $(t))run))
 	@OCV_BUILD=$(BUILD) test/kernel.sh $(KERNEL) $(KERNEL_TESTS)
+
+# the Python package, contrib/python, as wheel and sdist in BUILD/wheel
+wheel:
+	@contrib/install-deps.sh --wheel
+	@$(MAKE) --no-print-directory wheel-only
+wheel-only:
+	@rm -rf $(BUILD)/wheel && mkdir -p $(BUILD)/wheel && cp -r contrib/python $(BUILD)/wheel/source
+	@cd $(BUILD)/wheel/source && for python in python3 /usr/bin/python3; do \
+	    ! $$python -c 'import setuptools, wheel' 2>/dev/null || break; done; \
+	    $$python -c 'import setuptools.build_meta as build; print(build.build_wheel("..")); print(build.build_sdist(".."))' \
+	    >../log 2>&1 || { cat ../log; false; }
+	@rm -r $(BUILD)/wheel/source && ls $(BUILD)/wheel/*.whl $(BUILD)/wheel/*.tar.gz
 
 bench-deps:
 	@contrib/install-deps.sh --bench

@@ -275,7 +275,7 @@ func rejectDuplicateLabels(entries []*Entry) {
 		if e.Label != "" && e.Code == RejectNone {
 			p := e.platform
 			key := fmt.Sprintf("%q", append([]string{e.Label, p.OS, p.Architecture, p.OSVersion,
-				normalVariant(p.Architecture, p.Variant)}, p.OSFeatures...))
+				normalVariant(p)}, p.OSFeatures...))
 			groups[key] = append(groups[key], e)
 		}
 	}

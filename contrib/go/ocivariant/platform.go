@@ -3,7 +3,6 @@
 package ocivariant
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -24,7 +23,8 @@ type Platform struct {
 var (
 	architectureAliases = map[string]string{"i386": "386", "i686": "386", "x86": "386", "x86_64": "amd64",
 		"x86-64": "amd64", "aarch64": "arm64", "armhf": "arm", "armel": "arm", "loongarch64": "loong64"}
-	// What containerd calls them, for ARCHITECTURE/VARIANT; "x-..." is no variant, either.
+	armAliases = map[string]string{"armhf": "v7", "armel": "v6"}
+	// What containerd calls them, for ARCHITECTURE/VARIANT.
 	variantAliases = map[string]string{"amd64/v1": "", "arm64/8": "", "arm64/v8": "", "arm64/v8.0": "", "arm64/9": "v9",
 		"arm64/9.0": "v9", "arm64/v9.0": "v9", "arm/": "v7", "arm/5": "v5", "arm/6": "v6", "arm/7": "v7", "arm/8": "v8"}
 	// The architecture whose images run as well, behind the host's own.
@@ -42,11 +42,11 @@ func MatchPlatform(host, entry Platform) (place int, code Code) {
 	}
 	order := variantOrder("arm", "v8") // on arm64
 	if architecture == normalArchitecture(host.Architecture) {
-		order = variantOrder(architecture, matchedVariant(architecture, host.Variant))
+		order = variantOrder(architecture, normalVariant(host))
 	} else if architecture == "386" {
 		order = []string{""}
 	}
-	place = slices.Index(order, matchedVariant(architecture, entry.Variant))
+	place = slices.Index(order, normalVariant(entry))
 	if place < 0 {
 		return -1, RejectPlatformVariant
 	}
@@ -114,20 +114,19 @@ func normalArchitecture(architecture string) string {
 	return architecture
 }
 
-// normalVariant is containerd's normal form.
-func normalVariant(architecture, variant string) string {
-	if isHidden(variant) {
-		return ""
+// normalVariant is containerd's normal form: "armhf" and "armel" are versions of arm, and "x-..." is none.
+func normalVariant(platform Platform) string {
+	if variant, ok := armAliases[platform.Architecture]; ok {
+		return variant
 	}
-	if normal, ok := variantAliases[architecture+"/"+variant]; ok {
+	variant := platform.Variant
+	if isHidden(variant) {
+		variant = ""
+	}
+	if normal, ok := variantAliases[normalArchitecture(platform.Architecture)+"/"+variant]; ok {
 		return normal
 	}
 	return variant
-}
-
-// matchedVariant is the normal form, of a hidden entry for arm that of none.
-func matchedVariant(architecture, variant string) string {
-	return cmp.Or(normalVariant(architecture, variant), normalVariant(architecture, ""))
 }
 
 // HiddenVariant is the platform.variant that hides the entry of a label from clients that know nothing of variants.

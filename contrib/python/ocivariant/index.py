@@ -195,7 +195,7 @@ def reject_duplicate_labels(entries: List[Entry]) -> None:
     for entry in entries:
         if entry.label and not entry.code:
             p = entry.platform
-            key = (entry.label, p.os, p.architecture, p.os_version, normal_variant(p.architecture, p.variant),
+            key = (entry.label, p.os, p.architecture, p.os_version, normal_variant(p),
                    p.os_features)
             groups.setdefault(key, []).append(entry)
     for group in groups.values():

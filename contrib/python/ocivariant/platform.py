@@ -22,7 +22,8 @@ class Platform:
 
 ARCHITECTURE_ALIASES = {"i386": "386", "i686": "386", "x86": "386", "x86_64": "amd64", "x86-64": "amd64",
                         "aarch64": "arm64", "armhf": "arm", "armel": "arm", "loongarch64": "loong64"}
-# What containerd calls them, for (ARCHITECTURE, VARIANT); "x-..." is no variant, either.
+ARM_ALIASES = {"armhf": "v7", "armel": "v6"}
+# What containerd calls them, for (ARCHITECTURE, VARIANT).
 VARIANT_ALIASES = {("amd64", "v1"): "", ("arm64", "8"): "", ("arm64", "v8"): "", ("arm64", "v8.0"): "",
                    ("arm64", "9"): "v9", ("arm64", "9.0"): "v9", ("arm64", "v9.0"): "v9", ("arm", ""): "v7",
                    ("arm", "5"): "v5", ("arm", "6"): "v6", ("arm", "7"): "v7", ("arm", "8"): "v8"}
@@ -39,10 +40,10 @@ def match_platform(host: Platform, entry: Platform) -> Tuple[int, str]:
         return -1, code.PLATFORM
     order = variant_order("arm", "v8")  # on arm64
     if architecture == normal_architecture(host.architecture):
-        order = variant_order(architecture, matched_variant(architecture, host.variant))
+        order = variant_order(architecture, normal_variant(host))
     elif architecture == "386":
         order = [""]
-    variant = matched_variant(architecture, entry.variant)
+    variant = normal_variant(entry)
     if variant not in order:
         return -1, code.PLATFORM_VARIANT
     if not set(entry.os_features) <= set(host.os_features):
@@ -88,14 +89,13 @@ def normal_architecture(architecture: str) -> str:
     return ARCHITECTURE_ALIASES.get(architecture, architecture)
 
 
-def normal_variant(architecture: str, variant: str) -> str:
-    """containerd's normal form."""
-    return "" if is_hidden(variant) else VARIANT_ALIASES.get((architecture, variant), variant)
-
-
-def matched_variant(architecture: str, variant: str) -> str:
-    """The normal form, of a hidden entry for arm that of none."""
-    return normal_variant(architecture, variant) or normal_variant(architecture, "")
+def normal_variant(platform: Platform) -> str:
+    """containerd's normal form: "armhf" and "armel" are versions of arm, and "x-..." is none."""
+    if platform.architecture in ARM_ALIASES:
+        return ARM_ALIASES[platform.architecture]
+    architecture = normal_architecture(platform.architecture)
+    variant = "" if is_hidden(platform.variant) else platform.variant
+    return VARIANT_ALIASES.get((architecture, variant), variant)
 
 
 def hidden_variant(label: str) -> str:
