@@ -130,7 +130,7 @@ static const struct ocv_option options[] = {
      OCV_OPTION_TEXT(struct daemon, startup_taint)},
     {.name = "startup-taint-after",
      .value = "TIME",
-     .help = "take it from every node that has had it for so long",
+     .help = "take it from every node that has had it that long",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_MEMBER(take_taint_after, struct daemon, taint_after_ms)},
     {.name = "state-dir",
@@ -179,8 +179,8 @@ static const struct cli_command command = {
     .options = options,
     .details = "Every option is also a key of /etc/ocivariant/config.yaml, except --registry\n"
                "(there \"registries\"), --layout, --profile, --setup-report, --announce,\n"
-               "--startup-taint, --startup-taint-after, --once, --whole-node and --check. OCV_* "
-               "variables are ignored.\n"
+               "--startup-taint, --startup-taint-after, --once, --whole-node and --check.\n"
+               "OCV_* variables are ignored.\n"
                "SIGHUP: read the configuration and probe again. SIGTERM: finish running\n"
                "requests, then exit.\n",
     .end = "\nExamples:\n"

@@ -20,6 +20,7 @@ struct verify {
     struct ocv_option_list places;
     bool json, all;
     bool strict; /* a lesser image is a failure */
+    bool repair;
     bool unread; /* an engine did not report on all its images */
     size_t fits, lesser, misfits, warnings, unchecked, unrecorded;
 };
@@ -36,6 +37,9 @@ static const struct ocv_option options[] = {
     {.name = "strict",
      .help = "exit 5 for a lesser one, too",
      OCV_OPTION_FLAG(struct verify, strict)},
+    {.name = "repair",
+     .help = "run these commands, and check again",
+     OCV_OPTION_FLAG(struct verify, repair)},
     CLI_FORMAT(struct verify, json, "what is printed (text)"),
     OCV_OPTIONS_END};
 
@@ -146,9 +150,50 @@ static int print_table(const struct verify *v, struct ocv_error *err)
     return cli_print("", 0, err);
 }
 
-int cmd_verify(struct cli *cli, int argc, char **argv)
+/* The images of all places, in `v->results`, which `*out` owns. */
+static int check_all(struct verify *v, json_t **out, struct ocv_error *err)
 {
     static const char *const engines[] = {"docker", "podman", "containerd"};
+    struct cli *cli = v->cli;
+    json_decref(*out);
+    v->results = *out = json_array();
+    if (!*out)
+        return ocv_error_nomem(err);
+    size_t answered = v->places.n;
+    for (size_t i = 0; v->places.n == 0 && i < sizeof(engines) / sizeof(*engines); i++) {
+        /* An engine that does not answer is a failure only if it was named. */
+        struct ocv_error why = {0};
+        int status = check_place(v, engines[i], &why);
+        answered += status == OCV_OK || status == OCV_ERR_ENGINE;
+        if (status == OCV_ERR_NOT_FOUND) {
+            cli_log(cli, "%s: %s", engines[i], why.message);
+        } else if (status < 0) { /* images that it does report have been checked */
+            v->unread = true;
+            cli_warn(cli, "%s: %s", engines[i], why.message);
+        }
+    }
+    if (!answered) {
+        ocv_error_set(err, OCV_ERR_NOT_FOUND, "no engine answers here");
+        ocv_error_hint(err, "--from oci:DIR, or -v to see why");
+        return OCV_ERR_NOT_FOUND;
+    }
+    for (size_t i = 0; i < v->places.n; i++) {
+        struct ocv_error why = {0};
+        int status = check_place(v, v->places.texts[i], &why);
+        if (status < 0 && status != OCV_ERR_ENGINE) {
+            *err = why;
+            return status;
+        }
+        if (status < 0) {
+            v->unread = true;
+            cli_warn(cli, "%s: %s", v->places.texts[i], why.message);
+        }
+    }
+    return OCV_OK;
+}
+
+int cmd_verify(struct cli *cli, int argc, char **argv)
+{
     struct ocv_error *err = &cli->err;
     struct verify v = {.cli = cli};
     int code = cli_read(cli, &command, &v, argc, argv);
@@ -161,38 +206,17 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
     }
     OCV_TRY(image_checker_begin(&v.checker, cli, err));
     v.checker.configs = true;
-    ocv_auto_json *results = v.results = json_array();
-    if (!results)
-        return ocv_error_nomem(err);
-    size_t answered = v.places.n;
-    for (size_t i = 0; v.places.n == 0 && i < sizeof(engines) / sizeof(*engines); i++) {
-        /* An engine that does not answer is a failure only if it was named. */
-        struct ocv_error why = {0};
-        int status = check_place(&v, engines[i], &why);
-        answered += status == OCV_OK || status == OCV_ERR_ENGINE;
-        if (status == OCV_ERR_NOT_FOUND) {
-            cli_log(cli, "%s: %s", engines[i], why.message);
-        } else if (status < 0) { /* images that it does report have been checked */
-            v.unread = true;
-            cli_warn(cli, "%s: %s", engines[i], why.message);
-        }
-    }
-    if (!answered) {
-        ocv_error_set(err, OCV_ERR_NOT_FOUND, "no engine answers here");
-        ocv_error_hint(err, "--from oci:DIR, or -v to see why");
-        return OCV_ERR_NOT_FOUND;
-    }
-    for (size_t i = 0; i < v.places.n; i++) {
-        struct ocv_error why = {0};
-        int status = check_place(&v, v.places.texts[i], &why);
-        if (status < 0 && status != OCV_ERR_ENGINE) {
-            *err = why;
-            return status;
-        }
-        if (status < 0) {
-            v.unread = true;
-            cli_warn(cli, "%s: %s", v.places.texts[i], why.message);
-        }
+    ocv_auto_json *results = NULL;
+    OCV_TRY(check_all(&v, &results, err));
+    if (v.repair && verify_repair(cli, results)) { /* what it is now */
+        const struct image_checker checker = v.checker;
+        v = (struct verify){.cli = cli,
+                            .checker = checker,
+                            .places = v.places,
+                            .json = v.json,
+                            .all = v.all,
+                            .strict = v.strict};
+        OCV_TRY(check_all(&v, &results, err));
     }
     bool ok = v.misfits == 0 && !(v.strict && v.lesser);
     OCV_TRY(v.json

@@ -140,4 +140,8 @@ void image_check(struct image_checker *checker, const struct local_image *image,
                  struct image_result *out);
 void image_result_free(struct image_result *checked);
 
+/** Run the remedies of what does not fit or could be better, each once; `results` as `verify
+ *  --format json` has them. What vpull says goes to standard error. Returns how many succeeded. */
+size_t verify_repair(struct cli *cli, const json_t *results);
+
 #endif

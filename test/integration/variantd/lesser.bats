@@ -96,6 +96,26 @@ timer()
     stop_daemon variantd
 }
 
+@test "verify --repair pulls the better one, once" {
+    require podman
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    start_podman
+    write_config 'override: {nvidia: {cuda_version_lower_bound: ["12.8"], sm_arch: ["90_real"]}}'
+    start_variantd --config "$STATE/config.yaml" # this machine, as if it were another
+    podman pull --quiet --tls-verify=false "$REGISTRY/app:1" 3>&-
+    run -0 timer --from podman
+    [[ $output == *"lesser"*"app:1: cuda12.8 fits it better"* ]]
+    run -0 --separate-stderr timer --from podman --repair
+    [[ $stderr == *"vpull --to podman $REGISTRY/app:1"* ]]
+    [[ $output != *"app:1: cuda12.8 fits it better"* ]]
+    [ "$(podman image inspect --format '{{.Labels.build}}' "$REGISTRY/app:1" 3>&-)" = cuda ]
+    # a second time there is nothing to do for it
+    run -0 --separate-stderr timer --from podman --repair
+    [[ $stderr != *"vpull --to podman"* ]]
+    stop_daemon variantd
+    write_config
+}
+
 @test "containerd has the index itself, and unpacks its default" {
     require containerd ctr
     [ "$(id -u)" = 0 ] || skip "needs root"

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* variantctl verify --repair: runs the command of each line, which pulls the right image. */
+#include "cmd/variantctl/verify/verify_verb.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
+#include "lib/base/system/spawn.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WORDS_MAX 8u
+
+/* vpull as it is installed beside this program, else by PATH. */
+static const char *find_vpull(char out[PATH_MAX])
+{
+    ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
+    char *slash = n > 0 ? (out[n] = '\0', strrchr(out, '/')) : NULL;
+    if (slash && (size_t)(slash - out) + sizeof("/vpull") <= PATH_MAX) {
+        memcpy(slash, "/vpull", sizeof("/vpull"));
+        if (access(out, X_OK) == 0)
+            return out;
+    }
+    return "vpull";
+}
+
+/* "vpull --to podman REF": words without quotes, as remedy_of makes them. */
+static bool run_remedy(struct cli *cli, const char *remedy)
+{
+    char path[PATH_MAX];
+    const char *argv[WORDS_MAX + 8] = {find_vpull(path), "--quiet"};
+    size_t n = 2;
+    ocv_auto_free char *words = strdup(remedy);
+    char *rest = words;
+    (void)(words ? strsep(&rest, " ") : NULL); /* "vpull" */
+    if (cli->config_file) {
+        argv[n++] = "--config";
+        argv[n++] = cli->config_file;
+    }
+    if (cli->profile_file) {
+        argv[n++] = "--profile";
+        argv[n++] = cli->profile_file;
+    }
+    for (char *word; words && n < WORDS_MAX + 7 && (word = strsep(&rest, " "));)
+        argv[n++] = word;
+    pid_t pid;
+    int result = 0,
+        failed = words ? ocv_spawn(argv, -1, STDERR_FILENO, STDERR_FILENO, &pid) : ENOMEM;
+    if (failed) {
+        cli_warn(cli, "%s: %s", argv[0], strerror(failed));
+        return false;
+    }
+    while (waitpid(pid, &result, 0) < 0 && errno == EINTR)
+        continue;
+    return WIFEXITED(result) && WEXITSTATUS(result) == 0;
+}
+
+size_t verify_repair(struct cli *cli, const json_t *results)
+{
+    size_t i, repaired = 0;
+    json_t *r;
+    json_array_foreach(results, i, r)
+    {
+        const char *remedy = ocv_json_text(r, "remedy"), *verdict = ocv_json_text(r, "verdict");
+        bool due = !strcmp(verdict, "misfit") || !strcmp(verdict, "lesser");
+        bool again = false; /* two lines about one name have one command */
+        for (size_t k = 0; remedy && k < i && !again; k++) {
+            const char *other = ocv_json_text(json_array_get(results, k), "remedy");
+            again = other && !strcmp(other, remedy);
+        }
+        if (!remedy || !due || again || cli_interrupted(cli))
+            continue;
+        fprintf(stderr, "%s\n", remedy);
+        if (run_remedy(cli, remedy))
+            repaired++;
+        else
+            cli_warn(cli, "%s: failed; the image stays as it is", remedy);
+    }
+    return repaired;
+}
