@@ -18,7 +18,7 @@ static const struct ocv_option options[] = {
      .help = "only what these machines get, and the default",
      OCV_OPTION_LIST(struct copy, sparse.fleet)},
     {.name = "sparse",
-     .help = "with --for: the index itself stays as it is",
+     .help = "with --for: the index itself is unchanged",
      OCV_OPTION_FLAG(struct copy, sparse.sparse)},
     {.name = "prune",
      .help = "with --for: an index of what is copied (new digest)",
