@@ -8,6 +8,8 @@
 #include "ocivariant/digest.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +39,14 @@ struct held {
     int64_t at;
     size_t missing;       /* files of it that are still to come */
     unsigned char *waits; /* a bit for each path: it is one of these */
+    char **names;         /* others of them: they may turn out to be hard links to one */
+    size_t n_names;
+};
+
+/* A file that is not in the list, and is named like one that is. */
+struct namesake {
+    char *path;
+    struct state *state; /* of the file that it is a hard link to, or NULL */
 };
 
 struct run {
@@ -45,8 +55,7 @@ struct run {
     struct held *held;
     size_t n_held, held_bytes;
     int64_t spooled;
-    char **dropped; /* hard links that were left out, with what they linked to */
-    size_t n_dropped;
+    void *namesakes; /* a tree of struct namesake, tsearch(3) */
     unsigned char chunk[CHUNK];
 };
 
@@ -55,6 +64,9 @@ static void free_held(struct held *held)
     ocv_slim_member_free(&held->member);
     ocv_buffer_free(&held->text);
     free(held->waits);
+    for (size_t i = 0; i < held->n_names; i++)
+        free(held->names[i]);
+    free(held->names);
 }
 
 static int write_bytes(struct run *run, const void *bytes, size_t len, struct ocv_error *err)
@@ -105,20 +117,49 @@ static struct state *state_of(const struct run *run, const char *path)
     return found ? &run->states[found - run->layer->paths] : NULL;
 }
 
-/* A row of RECORD, "PATH,HASH,SIZE": the state of its file, or NULL. Paths in quotes are none of
+static int compare_namesakes(const void *a, const void *b)
+{
+    return strcmp(((const struct namesake *)a)->path, ((const struct namesake *)b)->path);
+}
+
+static void free_namesake(void *namesake)
+{
+    free(((struct namesake *)namesake)->path);
+    free(namesake);
+}
+
+static const struct namesake *namesake_of(const struct run *run, char *path)
+{
+    const struct namesake key = {.path = path};
+    struct namesake *const *found = tfind(&key, &run->namesakes, compare_namesakes);
+    return found ? *found : NULL;
+}
+
+/* Is a file of the list called so, in whatever directory? */
+static bool is_listed_name(const struct run *run, const char *path)
+{
+    const char *name = strrchr(path, '/');
+    size_t len = strlen(name ? name : path);
+    for (size_t i = 0; name && i < run->layer->n_paths; i++) {
+        size_t n = strlen(run->layer->paths[i]);
+        if (n >= len && !strcmp(run->layer->paths[i] + n - len, name))
+            return true;
+    }
+    return false;
+}
+
+/* The path in a row of RECORD, "PATH,HASH,SIZE"; false: there is none. Paths in quotes are none of
  * libraries. */
-static struct state *state_of_row(const struct run *run, const char *record, const char *row,
-                                  size_t len)
+static bool path_of_row(const char *record, const char *row, size_t len, char out[PATH_MAX])
 {
     const char *comma = memchr(row, ',', len), *slash = strrchr(record, '/');
     if (!comma || !slash)
-        return NULL;
+        return false;
     while (slash > record && slash[-1] != '/') /* the directory beside .dist-info */
         slash--;
-    char path[4096];
-    int n = snprintf(path, sizeof(path), "%.*s%.*s", (int)(slash - record), record,
-                     (int)(comma - row), row);
-    return n > 0 && (size_t)n < sizeof(path) ? state_of(run, path) : NULL;
+    int n = snprintf(out, PATH_MAX, "%.*s%.*s", (int)(slash - record), record, (int)(comma - row),
+                     row);
+    return n > 0 && n < PATH_MAX;
 }
 
 /* With `out`: a RECORD's text with the rows of today; else note which files are still to come. */
@@ -129,7 +170,18 @@ static int read_record(const struct run *run, struct held *held, struct ocv_buff
     for (const char *row = text; row < end;) {
         const char *newline = memchr(row, '\n', (size_t)(end - row));
         size_t len = (size_t)((newline ? newline + 1 : end) - row);
-        const struct state *state = state_of_row(run, held->member.path, row, len);
+        char path[PATH_MAX] = "";
+        bool named = path_of_row(held->member.path, row, len, path);
+        const struct state *state = named ? state_of(run, path) : NULL;
+        const struct namesake *like = named && !state ? namesake_of(run, path) : NULL;
+        state = like ? like->state : state;
+        if (!out && named && !state && !like && is_listed_name(run, path)) {
+            char **added = ocv_array_grow(&held->names, held->n_names);
+            if (!added || !(*added = strdup(path)))
+                return ocv_error_nomem(err);
+            held->n_names++;
+            held->missing++;
+        }
         if (!out && state && !state->done) {
             size_t i = (size_t)(state - run->states);
             held->missing += !(held->waits[i / 8] >> i % 8 & 1);
@@ -243,6 +295,33 @@ static int hold_record(struct run *run, struct ocv_slim_member *m, struct ocv_er
     run->held_bytes += added->text.len + run->layer->n_paths / 8;
     OCV_TRY(read_record(run, added, NULL, err));
     return release_held(run, false, err);
+}
+
+/* A file that is not in the list: if it is named like one that is, a RECORD may wait for it. */
+static int note_namesake(struct run *run, const struct ocv_slim_member *m, struct state *state,
+                         struct ocv_error *err)
+{
+    if (!state && !is_listed_name(run, m->path))
+        return OCV_OK;
+    struct namesake *added = calloc(1, sizeof(*added)), **place = NULL;
+    if (added && (added->path = strdup(m->path)))
+        place = tsearch(added, &run->namesakes, compare_namesakes);
+    if (!place) {
+        if (added)
+            free_namesake(added);
+        return ocv_error_nomem(err);
+    }
+    (*place)->state = state; /* of a path that comes twice, the last counts */
+    if (*place != added)
+        free_namesake(added);
+    for (size_t i = 0; i < run->n_held; i++)
+        for (size_t k = 0; k < run->held[i].n_names; k++)
+            if (!strcmp(run->held[i].names[k], m->path)) {
+                free(run->held[i].names[k]);
+                run->held[i].names[k--] = run->held[i].names[--run->held[i].n_names];
+                run->held[i].missing--;
+            }
+    return OCV_OK;
 }
 
 /* RECORD's hash of a file: URL-safe base64 without padding (PEP 376, PEP 427). */
@@ -391,28 +470,19 @@ static bool is_sums(const char *path)
            !strcmp(path + n - strlen(DPKG_SUMS), DPKG_SUMS);
 }
 
-/* Was it left out, or a hard link to what was? */
-static bool is_dropped(const struct run *run, const char *path)
-{
-    const struct state *state = state_of(run, path);
-    bool dropped = state && state->gone;
-    for (size_t i = 0; i < run->n_dropped && !dropped; i++)
-        dropped = !strcmp(run->dropped[i], path);
-    return dropped;
-}
-
 static int pass_member(struct run *run, struct ocv_slim_member *m, struct ocv_error *err)
 {
     unsigned char type = m->header[OCV_SLIM_AT_TYPE];
     bool file = type == '0' || type == '\0' || type == '7' || type == 'S';
     struct state *state = file ? state_of(run, m->path) : NULL;
     size_t len = strlen(m->path);
-    if (type == '1' && m->link && is_dropped(run, m->link)) {
-        char **added = ocv_array_grow(&run->dropped, run->n_dropped);
-        if (!added || !(*added = strdup(m->path)))
-            return ocv_error_nomem(err);
-        run->n_dropped++;
-        return OCV_OK;
+    if (!state && (file || (type == '1' && m->link))) {
+        struct state *linked = file ? NULL : state_of(run, m->link);
+        const struct namesake *like = file || linked ? NULL : namesake_of(run, m->link);
+        linked = like ? like->state : linked;
+        OCV_TRY(note_namesake(run, m, linked, err));
+        if (linked && linked->gone) /* what it links to was left out */
+            return release_held(run, false, err);
     }
     if (state && m->extensions.len &&
         memmem(m->extensions.data, m->extensions.len, IMA "=", strlen(IMA "=")))
@@ -442,7 +512,8 @@ static int pass_member(struct run *run, struct ocv_slim_member *m, struct ocv_er
         OCV_TRY(ocv_slim_read(run->layer, more, BLOCK, NULL, err));
         OCV_TRY(write_bytes(run, more, BLOCK, err));
     }
-    return pass_content(run, m->size, err);
+    OCV_TRY(pass_content(run, m->size, err));
+    return release_held(run, false, err);
 }
 
 static int run_members(struct run *run, struct ocv_error *err)
@@ -486,9 +557,7 @@ int ocv_slim_layer_run(struct ocv_slim_layer *layer, struct ocv_error *err)
         for (size_t i = 0; i < run->n_held; i++)
             free_held(&run->held[i]);
         free(run->held);
-        for (size_t i = 0; i < run->n_dropped; i++)
-            free(run->dropped[i]);
-        free(run->dropped);
+        tdestroy(run->namesakes, free_namesake);
     } else {
         ocv_error_nomem(err);
     }

@@ -297,6 +297,12 @@ TABLE
     [ "$(jq -r '[.images[0].targets[] | select(.fact == "cuda-ptx").target] | join(" ")' <<<"$output")" = "sm_52 sm_75 sm_90" ]
 }
 
+@test "slim: RECORD of a wheel whose library is a hard link to a file elsewhere" {
+    original=$(slim_py cached "$L" app "$OCV_BUILD/test/tools/gpu_library")
+    run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:app" --for sm_80 --to "oci:$L:slim"
+    run -0 slim_py compare "$L" "$original" "$(entry "oci:$L:slim" sm80)" root/.cache/uv/archive-v0/x/gpu/lib/libgpu.so
+}
+
 @test "slim: code for GPUs of AMD, in libraries and in files of its own" {
     original=$(slim_py rocm "$L" app "$OCV_BUILD/test/tools/hip_library")
     run -0 --separate-stderr "$VARIANTCTL" slim --dry-run "oci:$L:app" --for gfx942,gfx1100 --to "oci:$L:slim"
