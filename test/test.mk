@@ -122,10 +122,6 @@ $(BUILD)/test/tools/snapshotter-crash: $(patsubst plugins/containerd/snapshotter
 	$(call quiet,LD,$@)$(CC) -o $@ $^ $(LDFLAGS_ALL) $(SNAP_TEST_LIBS) $(CORE_LIBS)
 TOOL_BIN += $(BUILD)/test/tools/snapshotter-crash
 
-# where variantctl writes images to
-$(BUILD)/test/fuzz/fuzz_referrers: $$(call test_obj,$$(@F)) $(call obj,$(sort $(wildcard cmd/variantctl/place/*.c))) $(ALL_A)
-	$(call quiet,LD,$@)$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)
-
 # needs CC=clang SAN=fuzz: -fsanitize=fuzzer provides main
 $(BUILD)/test/fuzz/fuzz_%: $$(call test_obj,$$(@F)) $(ALL_A)
 	$(call quiet,LD,$@)$(CC) -o $@ $^ -fsanitize=fuzzer $(LDFLAGS_ALL) $(OUR_LIBS)

@@ -13,6 +13,7 @@ int ocv_error_exit_code(enum ocv_status status)
         return 3;
     case OCV_ERR_DATA:
     case OCV_ERR_MISMATCH:
+    case OCV_ERR_UNTRUSTED:
         return 4;
     case OCV_ERR_CHECK:
         return 5;

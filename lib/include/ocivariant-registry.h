@@ -8,5 +8,6 @@
 
 #include "ocivariant.h"
 #include "ocivariant/registry.h"
+#include "ocivariant/signature.h"
 
 #endif

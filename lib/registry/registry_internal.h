@@ -11,6 +11,7 @@
 #include "ocivariant/registry.h"
 
 #include <curl/curl.h>
+#include <jansson.h>
 #include <openssl/types.h>
 
 /* Limits on what servers send. */
@@ -359,6 +360,15 @@ int ocv_creds_find(struct ocv_registry *registry, const char *account, const cha
 /** The hint for a refusal, after that. */
 void ocv_creds_hint(const struct ocv_registry *registry, const char *host, enum ocv_login login,
                     struct ocv_error *err);
+
+/** Append a page's descriptors to `out`, but those whose digests `seen` has as keys already. */
+int ocv_referrers_read(const char *what, const struct ocv_buffer *body, json_t *out, json_t *seen,
+                       struct ocv_error *err) OCV_WARN_UNUSED;
+/** The reference with the tag "ALGORITHM-HEX" and a suffix: where clients keep what belongs to a
+ *  digest. Algorithm cut to 32 characters, the rest to 64. */
+int ocv_reference_for_digest(const struct ocv_reference *reference, const char *digest,
+                             const char *suffix, struct ocv_reference **out,
+                             struct ocv_error *err) OCV_WARN_UNUSED;
 
 /* What a request that is passed on remembers while it runs. */
 

@@ -2,6 +2,7 @@
 #include "cmd/common/lazy/registry_load.h"
 #include "lib/base/cleanup.h"
 #include "ocivariant/registry.h"
+#include "ocivariant/signature.h"
 
 #include <dlfcn.h>
 
@@ -19,6 +20,10 @@
     X(ocv_registry_fetch)            \
     X(ocv_registry_stream)           \
     X(ocv_registry_tags)             \
+    X(ocv_registry_referrers)        \
+    X(ocv_registry_verify)           \
+    X(ocv_signature_keys_new)        \
+    X(ocv_signature_keys_free)       \
     X(ocv_registry_put)              \
     X(ocv_registry_has_blob)         \
     X(ocv_registry_push)             \
@@ -148,6 +153,34 @@ int ocv_registry_tags(struct ocv_registry *registry, const struct ocv_reference 
                       int (*visit)(void *data, const char *tag), void *data, struct ocv_error *err)
 {
     return calls.ocv_registry_tags(registry, reference, visit, data, err);
+}
+
+int ocv_registry_referrers(struct ocv_registry *registry, const struct ocv_reference *reference,
+                           const char *digest, const char *artifact_type, struct ocv_buffer *list,
+                           bool *api, struct ocv_error *err)
+{
+    return calls.ocv_registry_referrers(registry, reference, digest, artifact_type, list, api, err);
+}
+
+int ocv_registry_verify(struct ocv_registry *registry, const struct ocv_reference *reference,
+                        const struct ocv_signature_keys *keys,
+                        const struct ocv_signature_subject *subject, struct ocv_signature *out,
+                        struct ocv_error *err)
+{
+    return calls.ocv_registry_verify(registry, reference, keys, subject, out, err);
+}
+
+int ocv_signature_keys_new(const char *const *files, size_t n, struct ocv_signature_keys **out,
+                           struct ocv_error *err)
+{
+    OCV_TRY(registry_load(err));
+    return calls.ocv_signature_keys_new(files, n, out, err);
+}
+
+void ocv_signature_keys_free(struct ocv_signature_keys *keys)
+{
+    if (keys)
+        calls.ocv_signature_keys_free(keys);
 }
 
 int ocv_registry_put(struct ocv_registry *registry, const struct ocv_reference *reference,

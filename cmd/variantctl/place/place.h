@@ -43,10 +43,6 @@ int place_move(struct place *place, const char *before, const struct ocv_descrip
  *  the place has the API; else the fallback tag was read. */
 int list_referrers(struct place *place, const char *digest, bool *api, json_t *out,
                    struct ocv_error *err) OCV_WARN_UNUSED;
-/** Append the descriptors of one page, or of the document under the fallback tag. `what` names it
- * in messages. */
-int referrers_read(const struct ocv_buffer *body, const char *what, json_t *out,
-                   struct ocv_error *err) OCV_WARN_UNUSED;
 /** Register documents just written as referrers of this subject; `added` is an array of their
  *  descriptors. Without a referrers API they are added to the list under the fallback tag. */
 int note_referrers(struct place *to, const char *digest, const json_t *added,

@@ -39,7 +39,8 @@ enum ocv_status {
     OCV_ERR_INTERRUPTED = -12, /**< stopped on the caller's request */
     OCV_ERR_UNSUPPORTED = -13, /**< valid, but not something this version can do */
     OCV_ERR_CHECK = -14,       /**< a check failed: lint, verify */
-    OCV_ERR_TLS = -15          /**< the server's certificate is not accepted, or it speaks no TLS */
+    OCV_ERR_TLS = -15,         /**< the server's certificate is not accepted, or it speaks no TLS */
+    OCV_ERR_UNTRUSTED = -16    /**< no signature by a key that is trusted */
 };
 
 #define OCV_ERROR_MESSAGE_MAX 1024

@@ -263,6 +263,17 @@ OCV_API int ocv_registry_tags(struct ocv_registry *registry, const struct ocv_re
                               int (*visit)(void *data, const char *tag), void *data,
                               struct ocv_error *err) OCV_WARN_UNUSED;
 
+/** Referrers of a manifest (distribution-spec, "Listing Referrers"): the API's, over all pages,
+ * else those of the fallback tag (ALGORITHM-HEX). `artifact_type` (NULL: all) is asked for;
+ * registries may answer with others, too. `list` receives a JSON array of their descriptors, each
+ * digest once; at most OCV_REFERRERS_MAX, else OCV_ERR_DATA. `*api` (may be NULL): the registry has
+ * the API. */
+#define OCV_REFERRERS_MAX 4096u
+OCV_API int ocv_registry_referrers(struct ocv_registry *registry,
+                                   const struct ocv_reference *reference, const char *digest,
+                                   const char *artifact_type, struct ocv_buffer *list, bool *api,
+                                   struct ocv_error *err) OCV_WARN_UNUSED;
+
 /** Write these bytes as a manifest or index under the reference's tag, else its digest. `if_match`
  *  (a digest, may be NULL) asks the registry to refuse when the tag has moved; many ignore it. The
  *  digest that the registry answers with must be that of the bytes. `out` may be NULL. */
