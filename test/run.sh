@@ -37,7 +37,7 @@ export OCV_FIXTURES=$fixtures CK_DEFAULT_TIMEOUT=60 # a loaded machine is slow, 
 # the developer's settings and make's variables must not reach the programs under test
 unset MAKEFLAGS MAKELEVEL MFLAGS
 for name in $(compgen -e OCV_); do
-    case $name in OCV_FIXTURES | OCV_STRICT | OCV_KEEP | OCV_THOROUGH | OCV_TOTAL | OCV_CONTAINERD2 | OCV_DOCKER28 | OCV_KUBEBOX | OCV_HELM | OCV_BACKENDAI_PYTHON | OCV_SLURM_ROOT | OCV_SNAPSHOTTER_SUITE | OCV_VARIANTLIB | OCV_UV | OCV_CRANE | OCV_DISTRIBUTION3) ;; *) unset "$name" ;; esac
+    case $name in OCV_FIXTURES | OCV_STRICT | OCV_KEEP | OCV_THOROUGH | OCV_TOTAL | OCV_CONTAINERD2 | OCV_DOCKER28 | OCV_KUBEBOX | OCV_HELM | OCV_BACKENDAI_PYTHON | OCV_SLURM_ROOT | OCV_SNAPSHOTTER_SUITE | OCV_VARIANTLIB | OCV_UV | OCV_CRANE | OCV_COSIGN | OCV_DISTRIBUTION3) ;; *) unset "$name" ;; esac
 done
 logs=$build/log
 mkdir -p "$logs"

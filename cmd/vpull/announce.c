@@ -40,6 +40,8 @@ static void announce_text(struct pull *pull, const struct choice_texts *said, in
         progress_message(pull->progress, "%s", said->note);
     if (*said->missed)
         progress_message(pull->progress, "note: %s", said->missed);
+    if (*pull->signature.key)
+        progress_message(pull->progress, "signed by the key %s", pull->signature.key);
     progress_message(pull->progress, "%s in %zu layer%s%s%s", format_bytes(bytes, size), layers,
                      layers == 1 ? "" : "s", others >= 0 ? "; the default is " : "",
                      others >= 0 ? format_bytes(others, other) : "");
@@ -68,6 +70,10 @@ static json_t *decision_event(const struct pull *pull, const struct choice_texts
         json_object_set_new(event, "note", json_string(said->note));
     if (event && *said->missed)
         json_object_set_new(event, "missed", json_string(said->missed));
+    if (event && *pull->signature.key)
+        json_object_set_new(event, "signature",
+                            json_pack("{s:s, s:s}", "key", pull->signature.key, "digest",
+                                      pull->signature.document));
     return event;
 }
 

@@ -84,6 +84,11 @@ static int resolve_entry(struct pull *pull, struct ocv_error *err)
                        "lock it for this machine, too: variantctl lock --profile NAME=FILE ...");
         return OCV_ERR_NO_MATCH;
     }
+    struct ocv_error unsigned_image = {0};
+    OCV_TRY(
+        image_verify(pull->cli, &pull->image, pull->entry, &pull->signature, &unsigned_image, err));
+    if (unsigned_image.status)
+        progress_warn(pull->progress, pull->cli->program, "%s", unsigned_image.message);
     /* Always show a choice by tag rule: nothing in the registry tells of it. */
     const char *tag = image_tag(&pull->image, pull->entry);
     if (tag && (options->print_ref || options->quiet))
@@ -200,8 +205,9 @@ int pull_image(struct cli *cli, const struct pull_options *options, struct progr
 {
     __attribute__((cleanup(pull_free))) struct pull pull = {
         .cli = cli, .options = options, .progress = progress, .prints = prints};
-    char *chosen =
-        options->print_ref && !options->locked ? daemon_choose(cli, text, options->quiet) : NULL;
+    char *chosen = options->print_ref && !options->locked && !image_has_trust(cli, text)
+                       ? daemon_choose(cli, text, options->quiet)
+                       : NULL;
     if (chosen)
         return print_reference(&pull, chosen, err);
     if (strncmp(text, "oci:", 4) != 0)

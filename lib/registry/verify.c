@@ -10,7 +10,6 @@
 
 #define TAG_SUFFIX ".sig"
 #define SIGNATURE_ANNOTATION "dev.cosignproject.cosign/signature"
-#define COSIGN_ARTIFACT "application/vnd.dev.cosign." /* of a payload's manifest that refers */
 #define BUNDLE_ARTIFACT "application/vnd.dev.sigstore.bundle"
 
 struct search {
@@ -20,6 +19,7 @@ struct search {
     const struct ocv_signature_subject *subject;
     struct ocv_signature *out;
     unsigned seen;         /* signatures that were looked at */
+    unsigned left;         /* documents that may still be asked for, of this place */
     bool too_many;         /* not all were */
     struct ocv_error last; /* why the last one is not good */
 };
@@ -41,10 +41,11 @@ static int check_layers(struct search *s, const json_t *layers, struct ocv_error
         struct ocv_descriptor d = {.size = size};
         if (!is_signature(type) || !ocv_digest_known(digest))
             continue;
-        if (s->seen == OCV_SIGNATURES_MAX) {
+        if (!s->left) {
             s->too_many = true;
             break;
         }
+        s->left--;
         s->seen++;
         if (size <= 0 || size > (json_int_t)OCV_SIGNATURE_MAX) {
             ocv_error_set(&s->last, OCV_ERR_UNTRUSTED, "it is too large for a signature");
@@ -71,6 +72,13 @@ static int check_layers(struct search *s, const json_t *layers, struct ocv_error
     return OCV_ERR_UNTRUSTED;
 }
 
+/* It counts, and why is in `last`. */
+static int unread(struct search *s)
+{
+    s->seen++;
+    return OCV_ERR_UNTRUSTED;
+}
+
 /* A manifest by digest, or by the reference's tag. */
 static int check_manifest(struct search *s, const struct ocv_reference *reference,
                           const char *digest, struct ocv_error *err)
@@ -84,25 +92,28 @@ static int check_manifest(struct search *s, const struct ocv_reference *referenc
         return OCV_ERR_UNTRUSTED;
     if (status == OCV_ERR_MISMATCH) {
         s->last = err ? *err : s->last;
-        s->seen++;
-        return OCV_ERR_UNTRUSTED;
+        return unread(s);
     }
     OCV_TRY(status);
     if (ocv_json_load_counted("manifest", body.data, body.len, OCV_MANIFEST_MAX,
-                              OCV_JSON_VALUES_MAX, &root, &s->last) < 0) {
-        s->seen++;
-        return OCV_ERR_UNTRUSTED;
-    }
+                              OCV_JSON_VALUES_MAX, &root, &s->last) < 0)
+        return unread(s);
     return check_layers(s, json_object_get(root, "layers"), err);
 }
 
-static int check_referrers(struct search *s, const char *artifact_type, struct ocv_error *err)
+static int check_referrers(struct search *s, struct ocv_error *err)
 {
     ocv_auto_json *list = NULL;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, 2 * OCV_MANIFEST_MAX);
-    OCV_TRY(ocv_registry_referrers(s->registry, s->reference, s->subject->digest, artifact_type,
-                                   &text, NULL, err));
+    s->left = 2 * OCV_SIGNATURES_MAX;
+    int listed = ocv_registry_referrers(s->registry, s->reference, s->subject->digest,
+                                        OCV_SIGNATURE_BUNDLE, &text, NULL, err);
+    if (listed == OCV_ERR_DATA) { /* too many, or malformed: another place may have a signature */
+        s->last = err ? *err : s->last;
+        return unread(s);
+    }
+    OCV_TRY(listed);
     list = ocv_json_load_any(text.data, text.len, OCV_JSON_VALUES_MAX, 0, NULL);
     if (!list)
         return ocv_error_nomem(err);
@@ -111,13 +122,13 @@ static int check_referrers(struct search *s, const char *artifact_type, struct o
         const char *type = ocv_json_text_or(entry, "artifactType", "");
         const char *digest = ocv_json_text_or(entry, "digest", "");
         if (!ocv_digest_known(digest) ||
-            (strncmp(type, BUNDLE_ARTIFACT, strlen(BUNDLE_ARTIFACT)) != 0 &&
-             strncmp(type, COSIGN_ARTIFACT, strlen(COSIGN_ARTIFACT)) != 0))
+            strncmp(type, BUNDLE_ARTIFACT, strlen(BUNDLE_ARTIFACT)) != 0)
             continue;
-        if (s->seen == OCV_SIGNATURES_MAX) {
+        if (!s->left) {
             s->too_many = true;
             break;
         }
+        s->left--;
         int status = check_manifest(s, s->reference, digest, err);
         if (status != OCV_ERR_UNTRUSTED)
             return status;
@@ -136,7 +147,8 @@ int ocv_registry_verify(struct ocv_registry *registry, const struct ocv_referenc
     if (!ocv_digest_known(subject->digest))
         return ocv_error_set(err, OCV_ERR_INVALID, "'%.80s' is not a digest", subject->digest);
     OCV_TRY(ocv_reference_for_digest(reference, subject->digest, TAG_SUFFIX, &tagged, err));
-    int status = check_referrers(&s, NULL, err);
+    int status = check_referrers(&s, err);
+    s.left = 2 * OCV_SIGNATURES_MAX;
     if (status == OCV_ERR_UNTRUSTED)
         status = check_manifest(&s, tagged, NULL, err);
     if (status != OCV_ERR_UNTRUSTED)

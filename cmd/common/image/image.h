@@ -6,6 +6,7 @@
 #include "cmd/common/cli.h"
 #include "cmd/common/image/lockfile.h"
 #include "lib/internal/tags/tags.h"
+#include "ocivariant/signature.h"
 
 struct image {
     const char *text;                /**< as given */
@@ -74,6 +75,22 @@ int image_resolve_for(struct cli *cli, struct image *image, const struct ocv_pro
  *  --label alone, where it is given), for who asks no single machine. The index may be another one
  *  afterwards. */
 int image_finish(struct cli *cli, struct image *image, struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* Signatures (`trust` of the configuration). */
+
+/** Is there a rule for the image? */
+bool image_has_trust(struct cli *cli, const char *text);
+/** Check one rule: OCV_ERR_UNTRUSTED, or why it could not be asked. */
+int trust_verify(struct ocv_registry *registry, const struct ocv_config *config,
+                 const struct ocv_reference *reference, const struct ocv_trust_rule *rule,
+                 const char *digest, struct ocv_signature *out,
+                 struct ocv_error *err) OCV_WARN_UNUSED;
+/** Is what the image's name stands for signed, as its rules ask? For a choice by tag rules: what
+ * the chosen tag stands for. `out` becomes the signature (`key` empty: none was found, and none is
+ *  needed), `warning` why one that is not required is not good. Images of layouts need none. */
+int image_verify(struct cli *cli, const struct image *image, const struct ocv_entry *entry,
+                 struct ocv_signature *out, struct ocv_error *warning,
+                 struct ocv_error *err) OCV_WARN_UNUSED;
 
 /* A decision as text for users. */
 

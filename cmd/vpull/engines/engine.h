@@ -80,8 +80,10 @@ struct pull {
     struct image image;
     struct ocv_decision *decision;
     const struct ocv_entry *entry; /**< the chosen one */
-    struct manifest_doc child;     /**< its manifest; read by pull_child */
-    char *name;                    /**< name of the result, "host/repo:tag"; may be NULL */
+    struct ocv_signature
+        signature;             /**< of what the name stands for; `key` empty: none was asked for */
+    struct manifest_doc child; /**< its manifest; read by pull_child */
+    char *name;                /**< name of the result, "host/repo:tag"; may be NULL */
     bool staged; /**< the fetched image goes on into an engine: a layer is not done when its bytes
                     have arrived */
     bool cached; /**< the destination already had everything */

@@ -18,7 +18,7 @@ int ocv_config_new(struct ocv_config **out, struct ocv_error *err)
     return *out ? OCV_OK : ocv_error_nomem(err);
 }
 
-static void clear_strings(struct ocv_strings *s)
+void ocv_strings_clear(struct ocv_strings *s)
 {
     for (size_t i = 0; i < s->count; i++) {
         free(s->list[i]);
@@ -48,7 +48,7 @@ void ocv_config_clear(struct ocv_config *c, const char *key)
 {
     struct ocv_strings *strings = ocv_config_list_of(c, key);
     if (strings)
-        clear_strings(strings);
+        ocv_strings_clear(strings);
     else if (!strcmp(key, "device_policy")) {
         for (size_t i = 0; i < c->n_policies; i++) {
             free(c->policies[i].ns);
@@ -61,7 +61,7 @@ void ocv_config_clear(struct ocv_config *c, const char *key)
         for (size_t i = 0; i < c->n_devices; i++) {
             free(c->devices[i].ns);
             free(c->devices[i].origin);
-            clear_strings(&c->devices[i].ids);
+            ocv_strings_clear(&c->devices[i].ids);
         }
         free(c->devices);
         c->devices = NULL;
@@ -71,7 +71,7 @@ void ocv_config_clear(struct ocv_config *c, const char *key)
             free(c->overrides[i].ns);
             free(c->overrides[i].feature);
             free(c->overrides[i].origin);
-            clear_strings(&c->overrides[i].values);
+            ocv_strings_clear(&c->overrides[i].values);
         }
         free(c->overrides);
         c->overrides = NULL;
@@ -110,6 +110,8 @@ void ocv_config_clear(struct ocv_config *c, const char *key)
         free(c->repositories);
         c->repositories = NULL;
         c->n_repositories = 0;
+    } else if (!strcmp(key, "trust")) {
+        ocv_config_clear_trust(c);
     }
 }
 

@@ -89,6 +89,25 @@ struct ocv_registry_config ocv_config_find_registry(const struct ocv_config *con
  *  "FILE:LINE"; NULL if it was not. */
 const char *ocv_config_registry_origin(const struct ocv_config *config, const char *host,
                                        const char *key);
+/** A rule of `trust`. Borrowed from the configuration. */
+struct ocv_trust_rule {
+    const char *glob, *origin;
+    const char *const *keys; /**< files */
+    size_t n_keys;
+    bool require; /**< refuse what is not signed; else only tell */
+    bool match;   /**< the signature has to name the repository */
+};
+/** The rules for a reference's images: the most specific one for its name, and for the name of what
+ *  its registry mirrors. Each has to hold. Returns how many there are, 2 at most. */
+size_t ocv_config_trust(const struct ocv_config *config, const struct ocv_reference *reference,
+                        struct ocv_trust_rule out[2]);
+/** How many rules there are in all; `out` (may be NULL) becomes the i-th. */
+size_t ocv_config_trust_rules(const struct ocv_config *config, size_t i,
+                              struct ocv_trust_rule *out);
+/** HOST/REPOSITORY of what the reference's registry mirrors, by `mirror_of`; false: it mirrors
+ *  none. */
+bool ocv_config_upstream_name(const struct ocv_config *config,
+                              const struct ocv_reference *reference, char *out, size_t size);
 /** Its preferences for choosing among entries; none for NULL. Borrows from the configuration. */
 struct ocv_preferences ocv_config_preferences(const struct ocv_config *config);
 /** Those for the images of a reference: of ocv_config_for_reference, with its tag, which is

@@ -31,6 +31,13 @@ struct ocv_repository_setting {
     struct ocv_config *config;
 };
 
+/** Whose signature the images of some repositories need. */
+struct ocv_trust_setting {
+    char *glob, *origin, *pattern; /* as in ocv_repository_setting */
+    struct ocv_strings keys;
+    bool require, match;
+};
+
 #define OCV_CONFIG_ITEMS_MAX 4096u /* members of any list or map of a configuration */
 
 struct ocv_config {
@@ -53,6 +60,8 @@ struct ocv_config {
     size_t n_registries;
     struct ocv_path_mirror *path_mirrors;
     size_t n_path_mirrors;
+    struct ocv_trust_setting *trust;
+    size_t n_trust;
     struct ocv_file_origin *file_origins;
     size_t n_file_origins;
     struct ocv_strings allow;
@@ -81,7 +90,7 @@ enum ocv_key_shape {
     OCV_KEY_LIST,
     OCV_KEY_MAP,
     OCV_KEY_SCALAR,
-    OCV_KEY_FILE_ONLY /* registries, repositories */
+    OCV_KEY_FILE_ONLY /* registries, repositories, trust */
 };
 
 /** The known key of that name, or NULL; the same for keys of a repository. */
@@ -94,6 +103,7 @@ uint64_t ocv_config_key_bit(const char *key);
 struct ocv_strings *ocv_config_list_of(struct ocv_config *c, const char *key);
 /** Forget a list, map, the registries or repositories. */
 void ocv_config_clear(struct ocv_config *c, const char *key);
+void ocv_strings_clear(struct ocv_strings *s);
 int ocv_strings_add(struct ocv_strings *s, const char *text, size_t len, const char *origin,
                     struct ocv_error *err);
 
@@ -113,6 +123,11 @@ int ocv_config_add_override(struct ocv_config *c, const char *ns, const char *fe
 /** A member of `repositories`, to be filled. */
 int ocv_config_add_repository(struct ocv_config *c, const char *glob, const char *origin,
                               struct ocv_config **out, struct ocv_error *err);
+/** A member of `trust`, to be filled; required, by any repository. */
+int ocv_config_add_trust(struct ocv_config *c, const char *glob, const char *origin,
+                         struct ocv_trust_setting **out, struct ocv_error *err);
+void ocv_config_clear_trust(struct ocv_config *c);
+bool ocv_config_trust_differs(const struct ocv_config *a, const struct ocv_config *b);
 /** OCV_ERR_CONFIG unless the key may have this text; the message calls it `name`. */
 int ocv_config_check_scalar(const char *key, const char *name, const char *text,
                             struct ocv_error *err);

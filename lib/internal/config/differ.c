@@ -77,6 +77,8 @@ bool ocv_config_differs(const struct ocv_config *a, const struct ocv_config *b, 
                      text_differs(a->path_mirrors[i].of, b->path_mirrors[i].of);
         return differ;
     }
+    if (strcmp(key, "trust") == 0)
+        return ocv_config_trust_differs(a, b);
     if (strcmp(key, "repositories") != 0)
         return layer_differs(a, b, key);
     bool differ = a->n_repositories != b->n_repositories;

@@ -123,6 +123,16 @@ static const struct ocv_yaml_rule registries = {.takes = OCV_TAKES_MAP,
                                                 .name = &registry_name,
                                                 .each = &registry};
 
+static const struct ocv_yaml_rule key_files = {
+    .takes = OCV_TAKES_LIST, .min = 1, .max = 64, .once = true, .item = &file};
+static const struct ocv_yaml_rule names_match = WORDS("match", "any");
+static const struct ocv_yaml_key trust_keys[] = {{"keys", &key_files, false},
+                                                 {"require", &true_false, false},
+                                                 {"repository", &names_match, false}};
+static const struct ocv_yaml_table trust_table = {"a rule of trust", OCV_YAML_KEYS(trust_keys)};
+static const struct ocv_yaml_rule trust_rule = {.takes = OCV_TAKES_MAP, .table = &trust_table};
+static const struct ocv_yaml_rule trust = MAP_OF(trust_rule);
+
 /* The first OWN_KEYS are in no other table. */
 #define OWN_KEYS 4u
 static const struct ocv_yaml_key repository_keys[] = {{"label", &label, false},
@@ -155,6 +165,7 @@ static const struct ocv_yaml_rule repositories = MAP_OF(repository);
     KEY(cpu_levels, on_off)                           \
     KEY(repositories, repositories)                   \
     KEY(registries, registries)                       \
+    KEY(trust, trust)                                 \
     KEY(tag_rules, on_off)                            \
     KEY(to, any_text)                                 \
     KEY(listen, address)                              \
@@ -254,7 +265,8 @@ enum ocv_key_shape ocv_config_shape(const char *key)
 {
     const struct ocv_yaml_rule *rule = rule_of(key);
     if (rule->takes == OCV_TAKES_MAP)
-        return rule == &registries || rule == &repositories ? OCV_KEY_FILE_ONLY : OCV_KEY_MAP;
+        return rule == &registries || rule == &repositories || rule == &trust ? OCV_KEY_FILE_ONLY
+                                                                              : OCV_KEY_MAP;
     return rule->takes == OCV_TAKES_LIST ? OCV_KEY_LIST : OCV_KEY_SCALAR;
 }
 

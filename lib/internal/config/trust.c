@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* `trust`: whose signature an image needs. A rule is for a name; an image has two where its
+ * registry mirrors another one, and has to satisfy the rules of both. */
+#include "lib/base/arena.h"
+#include "lib/base/cleanup.h"
+#include "lib/internal/config/config_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void ocv_config_clear_trust(struct ocv_config *c)
+{
+    for (size_t i = 0; i < c->n_trust; i++) {
+        free(c->trust[i].glob);
+        free(c->trust[i].origin);
+        free(c->trust[i].pattern);
+        ocv_strings_clear(&c->trust[i].keys);
+    }
+    free(c->trust);
+    c->trust = NULL;
+    c->n_trust = 0;
+}
+
+int ocv_config_add_trust(struct ocv_config *c, const char *glob, const char *origin,
+                         struct ocv_trust_setting **out, struct ocv_error *err)
+{
+    struct ocv_trust_setting *t = ocv_array_grow(&c->trust, c->n_trust);
+    if (!t)
+        return ocv_error_nomem(err);
+    c->n_trust++;
+    t->require = true;
+    t->glob = strdup(glob);
+    t->origin = strdup(origin);
+    OCV_TRY(ocv_glob_canonical(glob, &t->pattern, err));
+    *out = t;
+    return t->glob && t->origin ? OCV_OK : ocv_error_nomem(err);
+}
+
+bool ocv_config_trust_differs(const struct ocv_config *a, const struct ocv_config *b)
+{
+    bool differ = a->n_trust != b->n_trust;
+    for (size_t i = 0; !differ && i < a->n_trust; i++) {
+        const struct ocv_trust_setting *x = &a->trust[i], *y = &b->trust[i];
+        differ = strcmp(x->glob, y->glob) != 0 || x->require != y->require ||
+                 x->match != y->match || x->keys.count != y->keys.count;
+        for (size_t k = 0; !differ && k < x->keys.count; k++)
+            differ = strcmp(x->keys.list[k], y->keys.list[k]) != 0;
+    }
+    return differ;
+}
+
+static struct ocv_trust_rule rule_of(const struct ocv_trust_setting *t)
+{
+    return (struct ocv_trust_rule){.glob = t->glob,
+                                   .origin = t->origin,
+                                   .keys = (const char *const *)t->keys.list,
+                                   .n_keys = t->keys.count,
+                                   .require = t->require,
+                                   .match = t->match};
+}
+
+size_t ocv_config_trust_rules(const struct ocv_config *config, size_t i, struct ocv_trust_rule *out)
+{
+    config = config ? ocv_config_layer(config, "trust") : NULL;
+    if (config && i < config->n_trust && out)
+        *out = rule_of(&config->trust[i]);
+    return config ? config->n_trust : 0;
+}
+
+bool ocv_config_upstream_name(const struct ocv_config *config,
+                              const struct ocv_reference *reference, char *out, size_t size)
+{
+    const struct ocv_registry_config *registries;
+    const struct ocv_path_mirror *paths, *best = NULL;
+    size_t n = ocv_config_path_mirrors(config, &paths);
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strlen(paths[i].prefix);
+        if (!strncmp(reference->name, paths[i].prefix, len) && reference->name[len] == '/' &&
+            (!best || len > strlen(best->prefix)))
+            best = &paths[i];
+    }
+    const char *of = best ? best->of : NULL, *path = reference->repository;
+    if (best)
+        path = reference->name + strlen(best->prefix) + 1;
+    n = ocv_config_registries(config, &registries);
+    for (size_t i = 0; i < n && !of; i++)
+        if (!strcmp(registries[i].host, reference->host))
+            of = registries[i].mirror_of;
+    if (!of)
+        return false;
+    of = ocv_reference_host_canonical(of);
+    bool official = !strcmp(of, "docker.io") && !strchr(path, '/');
+    int len = snprintf(out, size, "%s/%s%s", of, official ? "library/" : "", path);
+    return len > 0 && (size_t)len < size;
+}
+
+/* The most specific rule for a name. */
+static const struct ocv_trust_setting *find(const struct ocv_config *config, const char *name)
+{
+    const struct ocv_trust_setting *best = NULL;
+    for (size_t i = 0; i < config->n_trust; i++)
+        if (ocv_glob_match(config->trust[i].pattern, name) &&
+            (!best || ocv_glob_more_specific(config->trust[i].pattern, best->pattern)))
+            best = &config->trust[i];
+    return best;
+}
+
+size_t ocv_config_trust(const struct ocv_config *config, const struct ocv_reference *reference,
+                        struct ocv_trust_rule out[2])
+{
+    char upstream[512];
+    const struct ocv_config *own = config ? ocv_config_layer(config, "trust") : NULL;
+    if (!own || !own->n_trust)
+        return 0;
+    const struct ocv_trust_setting *a = find(own, reference->name), *b = NULL;
+    if (ocv_config_upstream_name(config, reference, upstream, sizeof(upstream)))
+        b = find(own, upstream);
+    size_t n = 0;
+    if (a)
+        out[n++] = rule_of(a);
+    if (b && b != a)
+        out[n++] = rule_of(b);
+    return n;
+}
