@@ -31,6 +31,7 @@
 #                                       demo/app:1; sets PRIVATE
 #   start_rules NAME [LAYOUT] <<<RULES  a registry that answers as the rules say (test/tools/rules.py);
 #                                       sets RULES=HOST:PORT, and RULES_LOG to its list of requests
+#   install_tree DIR                    what `make install` with PREFIX=/usr gives, below DIR
 #   archive_is_whole FILE DIGEST        what docker and podman save
 #   record_of DIGEST HOST/REPO          the file that is kept of it, in the directory "resolved", of an
 #                                       index in "resolved/indexes"
@@ -220,6 +221,12 @@ start_rules()
     RULES=127.0.0.1:$(<"$STATE/log/$1")
     export RULES
     : >"$RULES_LOG"
+}
+
+# one after the other: two would write the same files of the build
+install_tree()
+{
+    flock "$OCV_BUILD/install.lock" make -s -C "$OCV_TOP" BUILD="$OCV_BUILD" install DESTDIR="$1" PREFIX=/usr >/dev/null
 }
 
 # archive_is_whole FILE IMAGE-CONFIG-DIGEST: of `docker save`, `podman save`: configuration and layers

@@ -70,7 +70,7 @@ SH
 
 start_world()
 {
-    make -s -C "$OCV_TOP" BUILD="$OCV_BUILD" install DESTDIR="$STATE/d" PREFIX=/usr >/dev/null || return 1
+    install_tree "$STATE/d" || return 1
     world_service_manager
     make_certificates
     mkdir "$STATE/own"

@@ -9,7 +9,7 @@ load ../images
 setup_file()
 {
     state_start
-    make -s -C "$OCV_TOP" BUILD="$OCV_BUILD" DESTDIR="$STATE/tree" PREFIX=/usr install
+    install_tree "$STATE/tree"
     mkdir -p "$STATE/here/more"
     make_variants "$STATE/here/images"
 }

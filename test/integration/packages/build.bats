@@ -7,7 +7,7 @@ load ../harness
 setup_file()
 {
     state_start
-    make -s -C "$OCV_TOP" BUILD="$OCV_BUILD" DESTDIR="$STATE/tree" PREFIX=/usr install
+    install_tree "$STATE/tree"
 }
 
 setup()
@@ -238,9 +238,9 @@ C
     root=$BATS_TEST_TMPDIR/root
     mkdir -p "$root/usr/share/ocivariant/tags.d"
     echo own >"$root/usr/share/ocivariant/tags.d/own.yaml"
-    make -s -C "$OCV_TOP" BUILD="$OCV_BUILD" DESTDIR="$root" PREFIX=/usr install
+    install_tree "$root"
     [ -e "$root/usr/bin/vpull" ]
-    make -s -C "$OCV_TOP" BUILD="$OCV_BUILD" DESTDIR="$root" PREFIX=/usr uninstall
+    flock "$OCV_BUILD/install.lock" make -s -C "$OCV_TOP" BUILD="$OCV_BUILD" DESTDIR="$root" PREFIX=/usr uninstall
     [ "$(find "$root" ! -type d)" = "$root/usr/share/ocivariant/tags.d/own.yaml" ]
     [ ! -e "$root/usr/libexec/ocivariant" ]
     [ -d "$root/usr/bin" ]

@@ -101,7 +101,7 @@ TABLE
 }
 
 @test "a C program outside this project, by pkg-config and the installed tree" {
-    make -s -C "$OCV_TOP" BUILD="$OCV_BUILD" DESTDIR="$STATE/tree" PREFIX=/usr install >/dev/null
+    install_tree "$STATE/tree"
     cp -r "$OCV_TOP/contrib/c" "$STATE/c"
     [ "$(wc -l <"$STATE/c/choose.c")" -le 60 ]
     PKG_CONFIG_SYSROOT_DIR=$STATE/tree PKG_CONFIG_PATH=$(dirname "$(find "$STATE/tree" -name ocivariant.pc)") \

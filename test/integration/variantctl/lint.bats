@@ -560,7 +560,7 @@ YAML
     [[ $(jq -r '.runs[0].results[0].message.text' out.sarif) == *"Hint: --fix adds it" ]]
     # what was installed is, and each rule has its place in it
     local data=$BATS_TEST_TMPDIR/usr/share/ocivariant page anchor n=0
-    make -s -C "$OCV_TOP" BUILD="$OCV_BUILD" install DESTDIR="$BATS_TEST_TMPDIR" PREFIX=/usr >/dev/null
+    install_tree "$BATS_TEST_TMPDIR"
     OCV_DATADIR=$data run -0 lint --format sarif index.json
     printf '%s\n' "$output" >out.sarif
     valid "$OCV_TOP/test/data/sarif/sarif-schema-2.1.0.json" out.sarif
