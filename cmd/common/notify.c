@@ -86,7 +86,8 @@ int64_t notify_watchdog_ms(void)
     return us / 2000 > 0 ? us / 2000 : 1;
 }
 
-#define STORED "stored-" /* prefix of the names of stored descriptors */
+#define STORED \
+    "stored-" /* prefix of the names of stored descriptors; variantd.service has it, too */
 
 void notify_store(int fd, const char *name)
 {
