@@ -49,6 +49,14 @@ void ocv_signature_keys_free(struct ocv_signature_keys *keys)
     free(keys);
 }
 
+bool ocv_signature_keys_have(const struct ocv_signature_keys *keys, const char *digest)
+{
+    for (size_t i = 0; keys && i < keys->n; i++)
+        if (!strcmp(keys->list[i].digest, digest))
+            return true;
+    return false;
+}
+
 /* What the key can do; false: it is of a kind that is not accepted. cosign signs with SHA-256 what
  * newer ones sign with the curve's own hash. */
 static bool describe_key(struct key *key)

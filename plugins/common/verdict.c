@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define CONFIG_MAX (256u * 1024)
+#define TRUST_TIMEOUT_MS 8000u /* containerd waits ten seconds for a verifier */
 
 /* Images that a node needs, so they are never refused: the pod sandbox image, in the registries
  * where Kubernetes, its distributions and clouds publish it and under podman's local name, and this
@@ -178,6 +179,35 @@ static void write_reason(const struct verdict_policy *policy, const struct ocv_v
     ocv_text_clean(answer->reason); /* the limits above may have split a character */
 }
 
+/* Does a rule of `trust` refuse the image unless it is signed? */
+static bool needs_signature(const struct verdict_policy *policy, const char *text)
+{
+    struct ocv_reference *reference = NULL;
+    bool needed = text && ocv_config_trust_rules(policy->config, 0, NULL) &&
+                  ocv_reference_parse(text, &reference, NULL) == OCV_OK &&
+                  ocv_config_trust_required(policy->config, reference);
+    ocv_reference_free(reference);
+    return needed;
+}
+
+/* Refuse what needs a signature, unless variantd says that it has one. True: it is refused. */
+static bool refuse_unsigned(const struct ocv_verdict_question *q, bool needed,
+                            const struct ocv_verdict_answer *said, const char *why,
+                            struct verdict_answer *answer)
+{
+    if (said->trust != OCV_VERDICT_TRUST_BAD && (!needed || said->trust == OCV_VERDICT_TRUST_GOOD))
+        return false;
+    answer->verdict = OCV_VERDICT_MISFIT;
+    answer->action = VERDICT_REFUSE;
+    snprintf(answer->reason, sizeof(answer->reason), "%.300s: %.500s",
+             q->reference ? q->reference : "the image",
+             said->trust == OCV_VERDICT_TRUST_BAD ? said->trust_reason
+             : *why                               ? why
+                                                  : "variantd does not check its signature");
+    ocv_text_clean(answer->reason);
+    return true;
+}
+
 bool verdict_is_off(const struct verdict_policy *policy, bool config)
 {
     return policy->off && (policy->config_off || !config);
@@ -193,16 +223,21 @@ void verdict_ask(const struct verdict_policy *policy, const struct ocv_verdict_q
         .action = VERDICT_ALLOW,
         .choose = ocv_config_choose_text(policy->config, question->reference)};
     bool off = answer->choose == OCV_CHOOSE_OFF;
-    if (verdict_is_off(policy, question->config != NULL) || off ||
-        is_allowed(policy, question->reference)) {
+    bool needed = needs_signature(policy, question->reference);
+    bool open = verdict_is_off(policy, question->config != NULL) || off ||
+                is_allowed(policy, question->reference);
+    if (open && !needed) {
         snprintf(answer->reason, sizeof(answer->reason), "%s",
                  off           ? "choose is off for it"
                  : policy->off ? "the policy is off"
                                : "always allowed");
         return;
     }
-    int status = ocv_verdict_ask(policy->socket, question, VERDICT_TIMEOUT_MS, &said, &err);
+    int status = ocv_verdict_ask(policy->socket, question,
+                                 needed ? TRUST_TIMEOUT_MS : VERDICT_TIMEOUT_MS, &said, &err);
     const char *why = status < 0 ? err.message : said.reason;
+    if (refuse_unsigned(question, needed, &said, status < 0 ? err.message : "", answer) || open)
+        return;
     bool wanting = said.verdict == OCV_VERDICT_LESSER && said.required;
     answer->verdict = said.verdict;
     if (ocv_choose_of(said.choose) > answer->choose) /* variantd may know the digest's repository */

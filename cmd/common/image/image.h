@@ -80,11 +80,14 @@ int image_finish(struct cli *cli, struct image *image, struct ocv_error *err) OC
 
 /** Is there a rule for the image? */
 bool image_has_trust(struct cli *cli, const char *text);
-/** Check one rule: OCV_ERR_UNTRUSTED, or why it could not be asked. */
+/** The keys of a rule; NULL where it has none. OCV_ERR_CONFIG with its line. */
+int trust_keys(const struct ocv_trust_rule *rule, struct ocv_signature_keys **out,
+               struct ocv_error *err) OCV_WARN_UNUSED;
+/** Check one rule: OCV_ERR_UNTRUSTED, or why it could not be asked. A rule without keys holds. */
 int trust_verify(struct ocv_registry *registry, const struct ocv_config *config,
                  const struct ocv_reference *reference, const struct ocv_trust_rule *rule,
-                 const char *digest, struct ocv_signature *out,
-                 struct ocv_error *err) OCV_WARN_UNUSED;
+                 const struct ocv_signature_keys *keys, const char *digest,
+                 struct ocv_signature *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Is what the image's name stands for signed, as its rules ask? For a choice by tag rules: what
  * the chosen tag stands for. `out` becomes the signature (`key` empty: none was found, and none is
  *  needed), `warning` why one that is not required is not good. Images of layouts need none. */

@@ -27,24 +27,30 @@ static const char *signed_digest(const struct image *image, const struct ocv_ent
 
 int trust_verify(struct ocv_registry *registry, const struct ocv_config *config,
                  const struct ocv_reference *reference, const struct ocv_trust_rule *rule,
-                 const char *digest, struct ocv_signature *out, struct ocv_error *err)
+                 const struct ocv_signature_keys *keys, const char *digest,
+                 struct ocv_signature *out, struct ocv_error *err)
 {
     char upstream[512];
     const char *names[] = {reference->name, upstream};
     size_t n = 1 + ocv_config_upstream_name(config, reference, upstream, sizeof(upstream));
     const struct ocv_signature_subject subject = {
         .digest = digest, .repositories = names, .n_repositories = rule->match ? n : 0};
-    ocv_auto(ocv_signature_keys) keys = NULL;
     if (!rule->n_keys)
         return OCV_OK;
-    int status = ocv_signature_keys_new(rule->keys, rule->n_keys, &keys, err);
-    if (status < 0)
-        return ocv_error_prefix(err, "%s", rule->origin);
-    status = ocv_registry_verify(registry, reference, keys, &subject, out, err);
+    int status = ocv_registry_verify(registry, reference, keys, &subject, out, err);
     if (status == OCV_ERR_UNTRUSTED)
         ocv_error_hint(err, "%.200s asks for a signature by %.200s%s", rule->origin, rule->keys[0],
                        rule->n_keys > 1 ? ", or by another key there" : "");
     return status;
+}
+
+int trust_keys(const struct ocv_trust_rule *rule, struct ocv_signature_keys **out,
+               struct ocv_error *err)
+{
+    *out = NULL;
+    return rule->n_keys && ocv_signature_keys_new(rule->keys, rule->n_keys, out, err) < 0
+               ? ocv_error_prefix(err, "%s: %s", rule->origin, rule->glob)
+               : OCV_OK;
 }
 
 int image_verify(struct cli *cli, const struct image *image, const struct ocv_entry *entry,
@@ -55,7 +61,9 @@ int image_verify(struct cli *cli, const struct image *image, const struct ocv_en
     size_t n = image->reference ? ocv_config_trust(cli->config, image->reference, rules) : 0;
     for (size_t i = 0; i < n; i++) {
         struct ocv_error why = {0};
-        int status = trust_verify(cli->registry, cli->config, image->reference, &rules[i],
+        ocv_auto(ocv_signature_keys) keys = NULL;
+        OCV_TRY(trust_keys(&rules[i], &keys, err));
+        int status = trust_verify(cli->registry, cli->config, image->reference, &rules[i], keys,
                                   signed_digest(image, entry), out, &why);
         if (status < 0 && rules[i].require) {
             *err = why;

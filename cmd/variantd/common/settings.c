@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/common/settings.h"
+#include "cmd/common/image/image.h"
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/file.h"
@@ -351,6 +352,15 @@ int settings_make(struct ocv_config *config, const struct settings_flags *flags,
     s->whole_node = flags->whole_node;
     s->datadir = flags->datadir;
     OCV_TRY(read_settings(s, flags, err));
+    struct ocv_trust_rule rule;
+    size_t n = ocv_config_trust_rules(config, 0, NULL);
+    s->trust = calloc(n + 1, sizeof(*s->trust));
+    if (!s->trust)
+        return ocv_error_nomem(err);
+    for (; s->n_trust < n; s->n_trust++) {
+        ocv_config_trust_rules(config, s->n_trust, &rule);
+        OCV_TRY(trust_keys(&rule, &s->trust[s->n_trust], err));
+    }
     /* a path without a registry is valid only if there is a default registry */
     const struct upstream *hub = settings_upstream(s, "docker.io");
     s->default_upstream = s->n_upstreams == 1 ? s->upstreams : hub;
@@ -362,6 +372,9 @@ void settings_free(struct settings *s)
 {
     if (!s)
         return;
+    for (size_t i = 0; i < s->n_trust; i++)
+        ocv_signature_keys_free(s->trust[i]);
+    free(s->trust);
     for (size_t i = 0; i < s->n_upstreams; i++) {
         free((char *)(uintptr_t)s->upstreams[i].name);
         free((char *)(uintptr_t)s->upstreams[i].segment);

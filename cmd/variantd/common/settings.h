@@ -45,6 +45,8 @@ struct settings {
     int64_t probe_interval_ms;  /**< 0: only after events */
     struct upstream *upstreams; /**< the first one is the default, if there is a default */
     size_t n_upstreams;
+    struct ocv_signature_keys **trust; /**< of each rule of `trust`; NULL where it has none */
+    size_t n_trust;
     const struct upstream *default_upstream; /**< for a path that names no registry, or NULL */
 };
 

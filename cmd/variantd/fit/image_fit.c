@@ -264,6 +264,19 @@ static enum ocv_choose find_choose(const struct instance *instance, const struct
     return ocv_config_choose(settings_for_text(instance->settings, q->reference));
 }
 
+/* Whatever fits: is it signed? NULL where no rule asks. */
+static json_t *fit_trust(const struct instance *instance, const struct fit_question *q,
+                         const struct ocv_reference *reference)
+{
+    struct ocv_error why = {0};
+    if (!ocv_config_trust_required(instance->settings->config, reference))
+        return NULL;
+    int status = mirror_trusted(instance->mirror, reference, q->digest, q->trusted, &why);
+    ocv_text_clean(why.message);
+    return status < 0 ? json_pack("{s:s, s:s}", "verdict", "bad", "reason", why.message)
+                      : json_pack("{s:s}", "verdict", "good");
+}
+
 int fit_answer(const struct instance *instance, const struct fit_question *asked,
                struct ocv_buffer *json, struct ocv_error *err)
 {
@@ -317,6 +330,9 @@ int fit_answer(const struct instance *instance, const struct fit_question *asked
         json_object_set_new(root, "config", config);
     if (root && answer.required[0])
         json_object_set_new(root, "required", json_string(answer.required));
+    json_t *trust = root && reference ? fit_trust(instance, q, reference) : NULL;
+    if (trust)
+        json_object_set_new(root, "trust", trust);
     char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
     json_decref(root);
     int status = text ? ocv_buffer_printf(json, err, "%s\n", text) : ocv_error_nomem(err);

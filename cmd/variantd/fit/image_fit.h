@@ -19,7 +19,9 @@ struct fit_question {
 /** Append {"verdict": "fits|lesser|misfit|none|index|unknown", "label", "fit", "reason"}. Optional
  *  members: "source": "labels" if only the image's own labels are known; "required" if a lesser
  *  image does not use what the configuration requires; "choose" if that is not on; "config":
- *  {"verdict": "fits|warning|misfit", "reason"} for an ordinary image with requirements. What
+ *  {"verdict": "fits|warning|misfit", "reason"} for an ordinary image with requirements; "trust":
+ *  {"verdict": "good|bad", "reason"} where `trust` requires a signature, and `bad` also where none
+ *  could be asked for. What
  *  cannot be determined is "unknown" with a reason, not an error. Blocks while a registry is
  *  asked. */
 int fit_answer(const struct instance *instance, const struct fit_question *question,

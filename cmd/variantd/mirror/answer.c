@@ -315,7 +315,9 @@ enum MHD_Result answer_nothing(struct mirror_request *r, const struct lookup_res
     struct MHD_Response *response = error_response(r, v->code, v->message);
     if (!response)
         return MHD_NO;
-    enum MHD_Result result = queue_response(r, response, v->status, v->outcome, 0);
+    /* a resolver's engine takes 404 alone for "ask the registry" */
+    bool refused = v->outcome == OUTCOME_UNTRUSTED && r->route.view != VIEW_RESOLVER;
+    enum MHD_Result result = queue_response(r, response, refused ? 403 : v->status, v->outcome, 0);
     if (v->outcome == OUTCOME_ORDINARY || v->outcome == OUTCOME_NO_FIT)
         keep_cached(r, response, v);
     else

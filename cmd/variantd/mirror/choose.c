@@ -110,16 +110,18 @@ static int find_in(const struct source *from, const struct ocv_reference *refere
 
 int variants_find(const struct mirror *mirror, const struct source *from,
                   const struct ocv_reference *reference, const struct document *document,
-                  struct ocv_index **index, struct ocv_error *err)
+                  struct ocv_index **index, char parent[OCV_DIGEST_MAX], struct ocv_error *err)
 {
     *index = NULL;
+    if (parent)
+        *parent = '\0';
     /* (1) Annotations in the index itself. */
     int status = document ? find_in(from, reference, document, NULL, index, err) : OCV_OK;
     /* (2) Rules for tags. */
     if (status == OCV_OK && !*index && variants_by_rule(mirror, reference)) {
         size_t len = document ? document->body.len : 0;
         budget_read_end(len);
-        status = rules_find(mirror, from, reference, index, err);
+        status = rules_find(mirror, from, reference, index, parent, err);
         budget_read_begin(len);
     }
     return status;
@@ -215,7 +217,7 @@ struct mirror_choice *choice_make(const struct mirror *mirror, const struct sour
     }
     size_t len = document ? document->body.len : 0;
     budget_read_begin(len);
-    int status = variants_find(mirror, from, reference, document, &index, &err);
+    int status = variants_find(mirror, from, reference, document, &index, choice->parent, &err);
     /* (3) No variants, but perhaps entries for CPU levels. */
     const struct ocv_platform host = ocv_profile_platform(snapshot->profile);
     if (status == OCV_OK && !index && document &&

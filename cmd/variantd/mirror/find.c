@@ -45,7 +45,7 @@ int mirror_find(struct mirror *m, const char *text, const char *digest, bool tru
 {
     struct ocv_index *index = NULL;
     size_t reading;
-    int status = index_at(m, text, trusted, &index, &reading, err);
+    int status = index_at(m, text, trusted, false, &index, &reading, err);
     if (status < 0)
         return status;
     status = mirror_describe(m, text, index, ocv_index_digest(index), digest, out, err);

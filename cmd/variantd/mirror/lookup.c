@@ -147,6 +147,26 @@ static int find_choice(struct lookup *l, struct tag **tag, struct mirror_choice 
     return *out ? OCV_OK : ocv_error_nomem(err);
 }
 
+/* Is the tag's document signed, and does it name what was chosen? */
+static int check_trust(struct lookup *l, const struct tag *tag, const struct mirror_choice *choice,
+                       struct ocv_error *err)
+{
+    struct ocv_trust_rule rules[2];
+    const char *top = *choice->parent ? choice->parent : tag ? tag->head.descriptor.digest : "";
+    if (choice->outcome == OUTCOME_UPSTREAM_ERROR ||
+        !ocv_config_trust(l->mirror->settings->config, l->q->reference, rules))
+        return OCV_OK;
+    if (!*top)
+        return ocv_error_set(err, OCV_ERR_UNTRUSTED,
+                             "%s:%s: there is no document that could be signed",
+                             l->q->reference->name, l->q->reference->tag);
+    OCV_TRY(lookup_need_client(l, err));
+    OCV_TRY(trust_check(l->mirror, &l->from, l->q->reference, top, NULL, err));
+    return choice->outcome == OUTCOME_VARIANT
+               ? trust_check(l->mirror, &l->from, l->q->reference, choice->child.digest, NULL, err)
+               : OCV_OK;
+}
+
 static struct lookup_result *result_of_choice(struct lookup *l, const struct mirror_choice *choice,
                                               bool body)
 {
@@ -193,11 +213,15 @@ struct lookup_result *lookup_tag(struct mirror *mirror, const struct lookup_targ
         status = OCV_OK; /* only a tag rule knows this tag */
     if (status == OCV_OK)
         status = find_choice(l, &tag, &choice, &err);
-    v = choice ? result_of_choice(l, choice, atomic_load(want_body)) : lookup_failed(l, &err);
+    if (choice)
+        status = check_trust(l, tag, choice, &err);
+    v = choice && status == OCV_OK ? result_of_choice(l, choice, atomic_load(want_body))
+                                   : lookup_failed(l, &err);
     if (choice) {
         /* Record a choice only after its child was seen upstream. Otherwise forget it, so that the
          * next request chooses again: the child may exist by then. */
-        bool seen = choice->outcome != OUTCOME_VARIANT || (v && v->outcome == OUTCOME_VARIANT);
+        bool seen = status == OCV_OK &&
+                    (choice->outcome != OUTCOME_VARIANT || (v && v->outcome == OUTCOME_VARIANT));
         struct key key;
         struct ocv_record_note *taken = atomic_exchange(&choice->note, NULL);
         if (seen)

@@ -22,6 +22,8 @@
 #define SIZES_BYTES (4u * 1024 * 1024)
 #define CONFIGS_MAX 4096u
 #define CONFIGS_BYTES (4u * 1024 * 1024)
+#define TRUSTED_MAX 16384u
+#define TRUSTED_BYTES (16u * 1024 * 1024)
 
 OCV_DEFINE_CLEANUP(mirror)
 
@@ -45,6 +47,7 @@ int mirror_new(const struct settings *settings, struct node *node, struct metric
     OCV_TRY(cache_new(RESPONSES_MAX, RESPONSES_BYTES, &m->responses, err));
     OCV_TRY(cache_new(SIZES_MAX, SIZES_BYTES, &m->sizes, err));
     OCV_TRY(cache_new(CONFIGS_MAX, CONFIGS_BYTES, &m->configs, err));
+    OCV_TRY(cache_new(TRUSTED_MAX, TRUSTED_BYTES, &m->trusted, err));
     m->private = calloc(settings->n_upstreams + 1, sizeof(*m->private));
     m->denied = calloc(2 * settings->n_upstreams + 1, sizeof(*m->denied));
     if (!m->private || !m->denied)
@@ -53,6 +56,7 @@ int mirror_new(const struct settings *settings, struct node *node, struct metric
         OCV_TRY(rules_load_from(settings->datadir, settings->config, NULL, &m->rules, err));
     for (size_t i = 0; i < settings->n_upstreams; i++)
         m->private[i] = clients_private(m->clients, &settings->upstreams[i]);
+    trust_remember(m);
     *out = ocv_steal(&m);
     return OCV_OK;
 }
@@ -77,6 +81,7 @@ void mirror_free(struct mirror *m)
     cache_free(m->responses);
     cache_free(m->sizes);
     cache_free(m->configs);
+    cache_free(m->trusted);
     pthread_mutex_destroy(&m->lock);
     pthread_cond_destroy(&m->tick);
     free(m->private);

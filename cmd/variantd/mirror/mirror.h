@@ -65,6 +65,11 @@ int mirror_find(struct mirror *mirror, const char *reference, const char *digest
 int mirror_describe(struct mirror *mirror, const char *reference, const struct ocv_index *index,
                     const char *own, const char *digest, struct mirror_entry *out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
+/** May an image of that digest (NULL: what its name stands for) be used here, by `trust`? Also true
+ *  where no rule requires a signature. OCV_ERR_UNTRUSTED: no; any other error: it could not be
+ * asked. `trusted`: as in mirror_find. Blocks. */
+int mirror_trusted(struct mirror *mirror, const struct ocv_reference *reference, const char *digest,
+                   bool trusted, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Read the config labels of a single image. `found` is false if it has none, or is an index. They
  *  are only a hint, since a FROM line inherits labels. */
 int mirror_labels(struct mirror *mirror, const char *reference, bool trusted,

@@ -42,6 +42,7 @@ struct mirror {
     struct cache *responses; /* request -> struct cached_response */
     struct cache *sizes;     /* blob or document in a repository -> its bytes */
     struct cache *configs;   /* image in a repository -> struct config, for tag rules */
+    struct cache *trusted;   /* document in a repository -> struct trusted */
     bool *private;           /* per upstream: the two identities differ */
     struct denied {          /* per upstream and identity; under the lock */
         uint64_t n;
@@ -69,6 +70,7 @@ struct mirror_choice {
     struct ocv_descriptor child;
     char label[LABEL_BYTES]; /* empty for an entry without label; for CPU levels, the platform */
     char message[256];       /* NO_FIT: what `deny` keeps away, or empty; UPSTREAM: the fault */
+    char parent[OCV_DIGEST_MAX]; /* by tag rules: the document of the chosen tag; else empty */
     /* To be recorded once the child has been seen; whoever takes it out owns it. NULL: recorded
      * already, or nothing to record. */
     struct ocv_record_note *_Atomic note;
@@ -152,10 +154,12 @@ int index_walk(const struct source *from, const struct ocv_reference *reference,
 /** Where variants come from: annotations in `document`, else tag rules. `document`: the index at
  *  that name, or NULL if there is an image or nothing. `from`: where to fetch what else is needed.
  *  `*index` is NULL for an ordinary image. Call between budget_read_begin and budget_read_end; this
- *  leaves that section while it waits for a registry. */
+ *  leaves that section while it waits for a registry. `parent` (may be NULL) becomes the digest of
+ *  the document of the tag that a rule chose, or empty. */
 int variants_find(const struct mirror *mirror, const struct source *from,
                   const struct ocv_reference *reference, const struct document *document,
-                  struct ocv_index **index, struct ocv_error *err) OCV_WARN_UNUSED;
+                  struct ocv_index **index, char parent[OCV_DIGEST_MAX],
+                  struct ocv_error *err) OCV_WARN_UNUSED;
 /** True if a tag rule may give that name variants, as it stands for a group of tags, even without
  * an index or any document there. The choice for such a name is not cached by digest. */
 bool variants_by_rule(const struct mirror *mirror, const struct ocv_reference *reference);
@@ -169,15 +173,16 @@ int source_open(struct mirror *mirror, const struct upstream *upstream, bool tru
 /** `status`: result of the last call. */
 void source_close(struct mirror *mirror, struct source *from, bool trusted, int status);
 /** The index at a name; an ordinary image is made into one. Large indexes are handled one after the
- *  other, so call `index_done` soon. */
-int index_at(struct mirror *mirror, const char *text, bool trusted, struct ocv_index **index,
-             size_t *reading, struct ocv_error *err) OCV_WARN_UNUSED;
+ *  other, so call `index_done` soon. `to_serve`: OCV_ERR_UNTRUSTED unless it is signed as `trust`
+ *  asks. */
+int index_at(struct mirror *mirror, const char *text, bool trusted, bool to_serve,
+             struct ocv_index **index, size_t *reading, struct ocv_error *err) OCV_WARN_UNUSED;
 void index_done(struct ocv_index **index, size_t reading);
 /** With tag rules: the index of the tags for which the name stands (NULL: nothing to choose
  *  from). */
 int rules_find(const struct mirror *mirror, const struct source *from,
                const struct ocv_reference *reference, struct ocv_index **index,
-               struct ocv_error *err) OCV_WARN_UNUSED;
+               char parent[OCV_DIGEST_MAX], struct ocv_error *err) OCV_WARN_UNUSED;
 /** Note the choice in the index at a reference (NULL: nothing fits), to be recorded when the child
  *  has been seen. Until then the note counts as a document in the budget. A failure to record is
  *  logged once. */
@@ -193,6 +198,17 @@ bool choice_denied(const struct mirror *mirror, const struct ocv_reference *refe
 struct mirror_choice *choice_make(const struct mirror *mirror, const struct source *from,
                                   const struct ocv_reference *reference,
                                   const struct document *document, const struct snapshot *snapshot);
+
+/** May the document of this digest be served? It is signed as the rules ask, or a document that is
+ *  names it. `from` needs its client. `signature` (may be NULL): what it is trusted by.
+ *  OCV_ERR_UNTRUSTED: no, and it was logged and counted. */
+int trust_check(const struct mirror *mirror, const struct source *from,
+                const struct ocv_reference *reference, const char *digest,
+                struct ocv_signature *signature, struct ocv_error *err) OCV_WARN_UNUSED;
+/** Is that known, without asking? */
+bool trust_known(const struct mirror *mirror, const char *repository, const char *digest);
+/** Know again what the records say, as far as today's keys made those signatures. */
+void trust_remember(const struct mirror *mirror);
 
 /** Size of a blob or document, as far as known. */
 struct bounds {

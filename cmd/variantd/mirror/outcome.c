@@ -65,6 +65,8 @@ struct lookup_result *lookup_result_of_error(struct mirror *mirror, const struct
         log_line(LOG_LEVEL_WARNING, "%s", err->message);
         return lookup_result_busy();
     }
+    if (err->status == OCV_ERR_UNTRUSTED) /* logged and counted where it was found */
+        return lookup_result_new(OUTCOME_UNTRUSTED, 404, "DENIED", err->message);
     bool missing = err->status == OCV_ERR_NOT_FOUND, denied = err->status == OCV_ERR_DENIED;
     if (!missing)
         metrics_raise(mirror->metrics, METRICS_ERRORS, upstream->name, kind_of(err), 1);

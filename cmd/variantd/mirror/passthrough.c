@@ -221,7 +221,8 @@ enum MHD_Result passthrough_answer(struct mirror_request *r)
         const char *code = missing && p->kind == ROUTE_BLOB   ? "BLOB_UNKNOWN"
                            : missing && p->kind == ROUTE_TAGS ? "NAME_UNKNOWN"
                                                               : p->no->code;
-        return answer_error(r, p->no->status, p->no->outcome, code, p->no->message);
+        bool refused = p->no->outcome == OUTCOME_UNTRUSTED;
+        return answer_error(r, refused ? 403 : p->no->status, p->no->outcome, code, p->no->message);
     }
     if (!p->head.status)
         return answer_error(r, 502, OUTCOME_BUSY, "UNKNOWN", "out of memory");

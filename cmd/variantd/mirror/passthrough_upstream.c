@@ -242,6 +242,34 @@ static int read_layout(struct passthrough *p, struct ocv_error *err)
     return status;
 }
 
+/* A manifest is passed on if `trust` has it, whoever asks and by whatever name; a tag by the digest
+ * that was checked. */
+static int check_trust(struct passthrough *p, struct ocv_error *err)
+{
+    struct source from = {.upstream = p->upstream};
+    struct head head = {0};
+    struct ocv_trust_rule rules[2];
+    if ((p->kind != ROUTE_TAG && p->kind != ROUTE_DIGEST) ||
+        !ocv_config_trust(p->mirror->settings->config, p->reference, rules))
+        return OCV_OK;
+    if (!p->upstream->layout)
+        OCV_TRY(client_acquire(p->mirror->clients, p->upstream, p->identity, PATIENCE_DOCUMENT,
+                               p->until_ms - ocv_clock_ms(), &from.client, err));
+    int status = OCV_OK;
+    if (!p->reference->digest)
+        status = upstream_head(&from, p->reference, NULL, &head, err);
+    const char *digest = p->reference->digest ? p->reference->digest : head.descriptor.digest;
+    if (status == OCV_OK)
+        status = !*digest ? ocv_error_set(err, OCV_ERR_UNTRUSTED,
+                                          "%s: its registry gives no digest", p->reference->name)
+                          : trust_check(p->mirror, &from, p->reference, digest, NULL, err);
+    if (status == OCV_OK && !p->reference->digest && !(p->reference->digest = strdup(digest)))
+        status = ocv_error_nomem(err);
+    if (from.client)
+        client_release(from.client, status == OCV_ERR_UNTRUSTED ? OCV_OK : status);
+    return status;
+}
+
 void passthrough_run(struct job *job)
 {
     struct passthrough *p = (struct passthrough *)((char *)job - offsetof(struct passthrough, job));
@@ -250,8 +278,9 @@ void passthrough_run(struct job *job)
     bool wanted = p->request && request_wanted(p->request);
     pthread_mutex_unlock(&p->mirror->lock);
     int status = !wanted ? ocv_error_set(&err, OCV_ERR_INTERRUPTED, "the client has gone")
-                 : p->upstream->layout ? read_layout(p, &err)
-                                       : ask_registry(p, &err);
+                         : check_trust(p, &err);
+    if (status == OCV_OK)
+        status = p->upstream->layout ? read_layout(p, &err) : ask_registry(p, &err);
     if (!wanted) /* the job was queued for too long */
         p->no = lookup_result_busy();
     if (p->stream) {

@@ -69,9 +69,10 @@ int name_parse(const struct mirror *m, const char *text, struct ocv_reference **
                                      "%s: the registry is not configured here", (*reference)->name);
 }
 
-int index_at(struct mirror *m, const char *text, bool trusted, struct ocv_index **index,
-             size_t *reading, struct ocv_error *err)
+int index_at(struct mirror *m, const char *text, bool trusted, bool to_serve,
+             struct ocv_index **index, size_t *reading, struct ocv_error *err)
 {
+    char parent[OCV_DIGEST_MAX];
     ocv_auto(ocv_reference) reference = NULL;
     const struct upstream *upstream = NULL;
     struct document *document = NULL;
@@ -86,12 +87,19 @@ int index_at(struct mirror *m, const char *text, bool trusted, struct ocv_index 
     if (status == OCV_OK) {
         *reading = document ? document->body.len : 0;
         budget_read_begin(*reading);
-        status = variants_find(m, &from, reference, document, index, err);
+        status = variants_find(m, &from, reference, document, index, parent, err);
         /* an ordinary image is decided about too: by its index, or by an index made of it alone */
         if (status == OCV_OK && !*index)
             status = document ? index_walk(&from, reference, document, true, index, err) : missing;
         if (status == OCV_OK && !*index)
             status = ocv_index_of_manifest(&document->descriptor, index, err);
+        const char *top = *parent ? parent : document ? document->descriptor.digest : NULL;
+        if (status == OCV_OK && to_serve && top &&
+            ocv_config_trust_required(m->settings->config, reference)) {
+            budget_read_end(*reading);
+            status = trust_check(m, &from, reference, top, NULL, err);
+            budget_read_begin(*reading);
+        }
         if (status < 0)
             index_done(index, *reading);
         refcounted_unref(document);
@@ -105,7 +113,7 @@ int mirror_resolve(struct mirror *m, const char *text, bool trusted, struct ocv_
 {
     struct ocv_index *index = NULL;
     size_t reading = 0;
-    int status = index_at(m, text, trusted, &index, &reading, err);
+    int status = index_at(m, text, trusted, true, &index, &reading, err);
     if (status < 0)
         return status;
     const ocv_auto(snapshot) snapshot = node_get(m->node);

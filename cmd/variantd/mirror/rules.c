@@ -163,7 +163,7 @@ static int pay(void *data, size_t bytes, struct ocv_error *err)
 
 int rules_find(const struct mirror *mirror, const struct source *from,
                const struct ocv_reference *reference, struct ocv_index **index,
-               struct ocv_error *err)
+               char parent[OCV_DIGEST_MAX], struct ocv_error *err)
 {
     struct tag_question asked = {.mirror = mirror, .from = from, .reference = reference};
     struct ocv_tag_source source = {.data = &asked,
@@ -190,6 +190,10 @@ int rules_find(const struct mirror *mirror, const struct source *from,
         ocv_auto(ocv_decision) decision = NULL;
         status = ocv_tag_choice_resolve(choice, &source, snapshot->profile, &options, &decision,
                                         &reason);
+        const struct ocv_entry *chosen = status < 0 ? NULL : ocv_decision_selected(decision);
+        const struct ocv_descriptor *tagged = NULL;
+        if (parent && chosen && ocv_tag_choice_tag(choice, chosen, &tagged) && tagged)
+            memcpy(parent, tagged->digest, OCV_DIGEST_MAX);
     }
     if (status == OCV_OK && choice) {
         /* Logged when a configuration is read, not for each pull. */

@@ -46,6 +46,9 @@ OCV_API int ocv_signature_keys_new(const char *const *files, size_t n,
 /** NULL is allowed. */
 OCV_API void ocv_signature_keys_free(struct ocv_signature_keys *keys);
 
+/** Is the key of that digest (struct ocv_signature) among them? NULL has none. */
+OCV_API bool ocv_signature_keys_have(const struct ocv_signature_keys *keys, const char *digest);
+
 /** A good signature. */
 struct ocv_signature {
     char document[OCV_DIGEST_MAX]; /**< digest of the bundle or payload */

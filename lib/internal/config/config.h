@@ -91,6 +91,7 @@ const char *ocv_config_registry_origin(const struct ocv_config *config, const ch
                                        const char *key);
 /** A rule of `trust`. Borrowed from the configuration. */
 struct ocv_trust_rule {
+    size_t place; /**< of ocv_config_trust_rules */
     const char *glob, *origin;
     const char *const *keys; /**< files */
     size_t n_keys;
@@ -101,6 +102,9 @@ struct ocv_trust_rule {
  *  its registry mirrors. Each has to hold. Returns how many there are, 2 at most. */
 size_t ocv_config_trust(const struct ocv_config *config, const struct ocv_reference *reference,
                         struct ocv_trust_rule out[2]);
+/** Does one of them refuse what is not signed? */
+bool ocv_config_trust_required(const struct ocv_config *config,
+                               const struct ocv_reference *reference);
 /** How many rules there are in all; `out` (may be NULL) becomes the i-th. */
 size_t ocv_config_trust_rules(const struct ocv_config *config, size_t i,
                               struct ocv_trust_rule *out);

@@ -50,9 +50,10 @@ bool ocv_config_trust_differs(const struct ocv_config *a, const struct ocv_confi
     return differ;
 }
 
-static struct ocv_trust_rule rule_of(const struct ocv_trust_setting *t)
+static struct ocv_trust_rule rule_of(const struct ocv_config *c, const struct ocv_trust_setting *t)
 {
-    return (struct ocv_trust_rule){.glob = t->glob,
+    return (struct ocv_trust_rule){.place = (size_t)(t - c->trust),
+                                   .glob = t->glob,
                                    .origin = t->origin,
                                    .keys = (const char *const *)t->keys.list,
                                    .n_keys = t->keys.count,
@@ -64,7 +65,7 @@ size_t ocv_config_trust_rules(const struct ocv_config *config, size_t i, struct 
 {
     config = config ? ocv_config_layer(config, "trust") : NULL;
     if (config && i < config->n_trust && out)
-        *out = rule_of(&config->trust[i]);
+        *out = rule_of(config, &config->trust[i]);
     return config ? config->n_trust : 0;
 }
 
@@ -118,8 +119,16 @@ size_t ocv_config_trust(const struct ocv_config *config, const struct ocv_refere
         b = find(own, upstream);
     size_t n = 0;
     if (a)
-        out[n++] = rule_of(a);
+        out[n++] = rule_of(own, a);
     if (b && b != a)
-        out[n++] = rule_of(b);
+        out[n++] = rule_of(own, b);
     return n;
+}
+
+bool ocv_config_trust_required(const struct ocv_config *config,
+                               const struct ocv_reference *reference)
+{
+    struct ocv_trust_rule rules[2];
+    size_t n = reference ? ocv_config_trust(config, reference, rules) : 0;
+    return n > 0 && (rules[0].require || (n > 1 && rules[1].require));
 }

@@ -59,6 +59,12 @@ enum ocv_verdict_config {
     OCV_VERDICT_CONFIG_WARNING,
     OCV_VERDICT_CONFIG_MISFIT,
 };
+/** What variantd says of the signature. */
+enum ocv_verdict_trust {
+    OCV_VERDICT_TRUST_NONE, /**< nothing: no rule of `trust` requires one */
+    OCV_VERDICT_TRUST_GOOD,
+    OCV_VERDICT_TRUST_BAD
+};
 /** What variantd says; longer texts are cut. */
 struct ocv_verdict_answer {
     enum ocv_verdict verdict;
@@ -69,7 +75,9 @@ struct ocv_verdict_answer {
     char reason[1024]; /**< or empty */
     enum ocv_verdict_config config;
     char config_reason[512]; /**< or empty */
-    char choose[8];          /**< "shadow" or "off" where it is not on for the image, else empty */
+    enum ocv_verdict_trust trust;
+    char trust_reason[512]; /**< or empty */
+    char choose[8];         /**< "shadow" or "off" where it is not on for the image, else empty */
 };
 
 /** `fit` for people: "null (the default)", else the label. */

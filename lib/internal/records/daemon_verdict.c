@@ -56,6 +56,12 @@ int ocv_verdict_parse(const void *bytes, size_t len, struct ocv_verdict_answer *
                   : strcmp(fit, "warning") == 0 ? OCV_VERDICT_CONFIG_WARNING
                                                 : OCV_VERDICT_CONFIG_NONE;
     copy_text(config, "reason", out->config_reason, sizeof(out->config_reason));
+    const json_t *trust = json_object_get(root, "trust");
+    if (trust)
+        out->trust = !strcmp(ocv_json_text_or(trust, "verdict", ""), "good")
+                         ? OCV_VERDICT_TRUST_GOOD
+                         : OCV_VERDICT_TRUST_BAD;
+    copy_text(trust, "reason", out->trust_reason, sizeof(out->trust_reason));
     return OCV_OK;
 }
 

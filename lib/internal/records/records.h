@@ -117,6 +117,30 @@ int ocv_record_find(const char *dir, const char *repository, const char *digest,
                     struct ocv_record_index *out, struct ocv_error *err) OCV_WARN_UNUSED;
 void ocv_record_index_free(struct ocv_record_index *record);
 
+/** A document that was found to be signed by a key that the configuration trusts. Texts are
+ *  borrowed. */
+struct ocv_trusted {
+    const char *repository, *digest;
+    const char *key;       /**< digest of the key */
+    const char *signature; /**< digest of the bundle or payload */
+    json_t *members;       /**< digests of the documents that it names, an array; or NULL */
+};
+#define OCV_TRUSTED_MAX 1024u /**< of them are kept, the oldest go */
+/** Write it down under DIR/trusted. */
+int ocv_trusted_write(const char *dir, const struct ocv_trusted *trusted,
+                      struct ocv_error *err) OCV_WARN_UNUSED;
+/** The text of one; `out` borrows from `*tree`. */
+int ocv_trusted_parse(const void *bytes, size_t len, struct ocv_trusted *out, json_t **tree,
+                      struct ocv_error *err) OCV_WARN_UNUSED;
+/** The key of a document's record into `key`, empty where there is none. */
+void ocv_trusted_key(const char *dir, const char *repository, const char *digest,
+                     char key[OCV_DIGEST_MAX]);
+/** Called for each; a result other than 0 ends the walk and is returned. */
+typedef int (*ocv_trusted_visit)(void *data, const struct ocv_trusted *trusted);
+/** Visit all of them; damaged ones are skipped. */
+int ocv_trusted_walk(const char *dir, ocv_trusted_visit visit, void *data,
+                     struct ocv_error *err) OCV_WARN_UNUSED;
+
 /* The accelerators that a container was given, as its runtime specification (config.json) has them.
  * Reads sysfs. */
 

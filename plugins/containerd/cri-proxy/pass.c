@@ -53,9 +53,15 @@ static bool decide_image(struct passing *p, const struct decide *how,
 {
     struct wire_auth auth;
     char name[PINNED_TEXT_MAX], refused[DECIDE_REASON_MAX] = "";
-    if (!pinned_by_digest(p->reference) ||
-        wire_read_auth(request->message, request->len, &auth, NULL) < 0)
-        return true;
+    bool read = pinned_by_digest(p->reference) &&
+                wire_read_auth(request->message, request->len, &auth, NULL) == OCV_OK;
+    bool needed =
+        pinned_by_digest(p->reference) && ocv_config_trust_required(how->config, p->reference);
+    if (!read && needed)
+        grpc_call_finish(p->call, GRPC_FAILED_PRECONDITION,
+                         "ocivariant: the request cannot be read, and its image has to be signed");
+    if (!read)
+        return !needed;
     bool decided = false, silent = false;
     enum place_given place =
         places_take(&p->proxy->places, p->reference->host, grpc_call_gone(p->call));
@@ -63,6 +69,10 @@ static bool decide_image(struct passing *p, const struct decide *how,
         decided = decide_pull(how, p->text, &auth, grpc_call_gone(p->call), name, &p->known,
                               &silent, refused);
         pass_leave_place(p, silent);
+    } else if (place == PLACE_SILENT && needed) {
+        snprintf(refused, sizeof(refused),
+                 "ocivariant: %.200s: its signature cannot be asked for: %.100s is silent", p->text,
+                 p->reference->host);
     } else if (place == PLACE_SILENT) {
         log_line("%s: passed on as it came: %s was silent", p->text, p->reference->host);
     }
@@ -104,7 +114,8 @@ static bool inspect_call(struct passing *p)
     bool apart = method != METHOD_REMOVE &&
                  pass_workload(p, method == METHOD_PULL, &how, policy, &request, &go_on);
     char stored[PINNED_TEXT_MAX];
-    if (!apart && method == METHOD_PULL && how.choose != OCV_CHOOSE_OFF)
+    if (!apart && method == METHOD_PULL &&
+        (how.choose != OCV_CHOOSE_OFF || ocv_config_trust_required(how.config, p->reference)))
         go_on = decide_image(p, &how, &request);
     else if (!apart && method != METHOD_PULL && how.choose == OCV_CHOOSE_ON &&
              state_rewrite(p->proxy->options.state, p->reference, p->text, stored))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plugins/containerd/cri-proxy/pinned/decide.h"
+#include "cmd/common/image/image.h"
 #include "cmd/common/image/nested_index.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
@@ -231,6 +232,46 @@ int decide_open_registry(const struct ocv_config *config, const struct wire_auth
     return OCV_OK;
 }
 
+int decide_signed(const struct decide *decide, struct ocv_registry *registry,
+                  const struct ocv_reference *reference, const char *digest, struct ocv_error *err)
+{
+    char dir[4096], known[OCV_DIGEST_MAX];
+    struct ocv_trust_rule rules[2];
+    const char *records = decide_records(decide, dir, sizeof(dir));
+    size_t n = ocv_config_trust(decide->config, reference, rules);
+    for (size_t i = 0; i < n; i++) {
+        struct ocv_signature signature = {.key = ""};
+        ocv_auto(ocv_signature_keys) keys = NULL;
+        if (!rules[i].require || !rules[i].n_keys)
+            continue;
+        OCV_TRY(trust_keys(&rules[i], &keys, err));
+        ocv_trusted_key(records, reference->name, digest, known);
+        if (!rules[i].match && ocv_signature_keys_have(keys, known))
+            continue;
+        OCV_TRY(trust_verify(registry, decide->config, reference, &rules[i], keys, digest,
+                             &signature, err));
+        const struct ocv_trusted record = {.repository = reference->name,
+                                           .digest = digest,
+                                           .key = signature.key,
+                                           .signature = signature.document};
+        struct ocv_error why = {0};
+        if (ocv_trusted_write(records, &record, &why) < 0)
+            log_debug("not recorded: %s", why.message);
+    }
+    return OCV_OK;
+}
+
+/* Before anything else, whatever was chosen before. */
+static int check_signature(struct pinned_choice *q, struct wire_auth *auth,
+                           const volatile int *interrupted, struct ocv_error *err)
+{
+    if (!ocv_config_trust_required(q->decide->config, q->reference))
+        return OCV_OK;
+    OCV_TRY(pinned_credentials(auth, q->reference->host, err));
+    OCV_TRY(decide_open_registry(q->decide->config, auth, interrupted, &q->registry, err));
+    return decide_signed(q->decide, q->registry, q->reference, q->reference->digest, err);
+}
+
 /* Fetch the index with the request's own credentials, choose, and check the child. */
 static int decide_ask(struct pinned_choice *q, const struct wire_auth *auth,
                       const volatile int *interrupted, struct ocv_error *err)
@@ -238,7 +279,8 @@ static int decide_ask(struct pinned_choice *q, const struct wire_auth *auth,
     ocv_auto(ocv_reference) child = NULL;
     char text[PINNED_TEXT_MAX];
     struct ocv_descriptor found;
-    OCV_TRY(decide_open_registry(q->decide->config, auth, interrupted, &q->registry, err));
+    if (!q->registry)
+        OCV_TRY(decide_open_registry(q->decide->config, auth, interrupted, &q->registry, err));
     OCV_TRY(
         ocv_registry_get(q->registry, q->reference, q->reference->digest, &q->body, &found, err));
     OCV_TRY(decide_choose(q, found.media_type, err));
@@ -267,7 +309,14 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
     q.reference = pinned_parse(text, strlen(text));
     *known = *silent = false;
     refused[0] = '\0';
-    if (!q.reference || !pinned_key(q.reference, q.key) || state_checked(decide->state, q.key, ""))
+    if (!q.reference || !pinned_key(q.reference, q.key))
+        return false;
+    if (check_signature(&q, auth, interrupted, &err) < 0) {
+        snprintf(refused, DECIDE_REASON_MAX, "ocivariant: %.200s: %.250s", text, err.message);
+        log_line("refused: %s", refused);
+        return false;
+    }
+    if (decide->choose == OCV_CHOOSE_OFF || state_checked(decide->state, q.key, ""))
         return false;
     enum kept kept = shadow ? KEPT_NONE : choose_kept(decide, q.key, child, &err);
     if (kept == KEPT_BLIND)

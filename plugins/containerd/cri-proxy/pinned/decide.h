@@ -63,6 +63,11 @@ int decide_profile(const struct decide *decide, struct ocv_profile **out,
                    char digest[OCV_DIGEST_MAX], struct ocv_error *err) OCV_WARN_UNUSED;
 /** The directory of records, or NULL if its name is too long. */
 const char *decide_records(const struct decide *decide, char *out, size_t size);
+/** Is the document of that digest signed as `trust` asks: by this node's record, or by the
+ * registry's answer? OCV_ERR_UNTRUSTED: no. */
+int decide_signed(const struct decide *decide, struct ocv_registry *registry,
+                  const struct ocv_reference *reference, const char *digest,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
 /** A client with these credentials only, limited to DECIDE_MS. */
 int decide_open_registry(const struct ocv_config *config, const struct wire_auth *auth,
                          const volatile int *interrupted, struct ocv_registry **out,

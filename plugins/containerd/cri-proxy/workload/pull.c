@@ -40,6 +40,7 @@ static int choose_for_pod(struct workload_pull *p, struct wire_auth *auth, struc
     p->secret = auth->username || auth->identity_token || auth->registry_token;
     OCV_TRY(decide_open_registry(call->decide->config, auth, call->interrupted, &p->registry, err));
     OCV_TRY(ocv_registry_get(p->registry, reference, reference->digest, &p->body, &p->found, err));
+    OCV_TRY(decide_signed(call->decide, p->registry, reference, p->found.digest, err));
     OCV_TRY(ocv_document_kind(p->body.data, p->body.len, p->found.media_type, &kind, err));
     OCV_TRY(kind == OCV_DOCUMENT_INDEX
                 ? ocv_index_parse(p->body.data, p->body.len, p->found.media_type, &p->index, err)

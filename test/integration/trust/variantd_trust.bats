@@ -1,0 +1,174 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-3.0-or-later
+# variantd serves, and hooks let pass, only what `trust` has: by tag, by digest, past the choice, for whatever engine.
+
+load ../harness
+load ../images
+load ../variantd
+load ../cri
+load ../trust
+
+setup_file()
+{
+    state_start
+    require docker-registry skopeo jq curl openssl containerd ctr
+    start_registry
+    make_variants "$STATE/images"
+    make_keys team other
+    mkimage "$STATE/images" alone --file etc/build=alone
+    push_layout "$STATE/images:alone" "$REGISTRY/alone:1"
+    push_layout "$STATE/images:app" "$REGISTRY/app:1"
+    push_layout "$STATE/images:app" "$REGISTRY/open/app:1"
+    # an index of platforms, without variants
+    "$VARIANTCTL" index create --quiet "oci:$STATE/images:wide" "null=oci:$STATE/images:cpu" "null=oci:$STATE/images:arm" \
+        --annotation org.opencontainers.image.title=wide >/dev/null
+    push_layout "$STATE/images:wide" "$REGISTRY/wide:1"
+    export INDEX CUDA ROCM ALONE WIDE ARM
+    INDEX=$(top app) ALONE=$(top alone) WIDE=$(top wide)
+    CUDA=$(digest_of cuda12.8)
+    ROCM=$(digest_of rocm7.1)
+    ARM=$(skopeo inspect --raw --tls-verify=false "docker://$REGISTRY/wide:1" | jq -r '.manifests[1].digest')
+    daemon
+    start_containerd
+}
+
+# top REPO: the digest of its tag 1
+top()
+{
+    local sum
+    sum=$(skopeo inspect --raw --tls-verify=false "docker://$REGISTRY/$1:1" | sha256sum)
+    echo "sha256:${sum%% *}"
+}
+
+# config [KEY]: all but open/** has to be signed by that key
+config()
+{
+    trust_config "socket: $STATE/variantd.sock
+registries: {\"$REGISTRY\": {url: \"http://$REGISTRY\"}}" \
+        "$REGISTRY/**" "{keys: [$STATE/keys/${1:-team}.pub]}" "$REGISTRY/open/**" "{require: false}"
+}
+
+daemon()
+{
+    config
+    start_variantd --config "$STATE/trust.yaml" --profile "$PROFILES/h100.json"
+}
+
+# code PATH: what the mirror answers, as its proxy
+code()
+{
+    curl -s -o "$BATS_TEST_TMPDIR/answer" -w '%{http_code}' -H "$ACCEPT_ALL" "http://$VARIANTD$1"
+}
+
+@test "what is not signed: 403 from a proxy, 404 from a resolver, the reason in both" {
+    proxy=/proxy/v2/${REGISTRY/:/--}
+    before=$(metric variantd_untrusted_total)
+    [ "$(code "$proxy/app/manifests/1")" = 403 ]
+    jq -e '.errors[0].code == "DENIED"' "$BATS_TEST_TMPDIR/answer"
+    [[ $(jq -r '.errors[0].message' "$BATS_TEST_TMPDIR/answer") == "$REGISTRY/app@$INDEX is not signed"* ]]
+    [ "$(code "$proxy/app/manifests/$INDEX")" = 403 ]
+    [ "$(code "$proxy/app/manifests/$CUDA")" = 403 ]
+    [ "$(code "$proxy/alone/manifests/1")" = 403 ]
+    [ "$(code "/raw/v2/${REGISTRY/:/--}/app/manifests/1")" = 403 ]
+    [ "$(code "/raw/v2/${REGISTRY/:/--}/app/manifests/$INDEX")" = 403 ]
+    [ "$(code "/v2/app/manifests/1?ns=$REGISTRY")" = 404 ]
+    [[ $(<"$BATS_TEST_TMPDIR/answer") == *"is not signed"* ]]
+    [ "$(code "$proxy/open/app/manifests/1")" = 200 ]
+    [ "$(metric variantd_untrusted_total)" -gt "$before" ]
+    [ "$(outcome untrusted)" -ge 6 ]
+    grep -q "$REGISTRY/app@$INDEX is not signed; refused: $STATE/trust.yaml:4 asks for a signature by $STATE/keys/team.pub" "$STATE/log/variantd"
+    # the answer about a reference, too
+    run -0 curl -s --unix-socket "$VARIANTD_SOCKET" "http://localhost/v1/resolve?ref=$REGISTRY/app:1"
+    [[ $output == *"is not signed"* ]]
+}
+
+@test "the verdict: hooks refuse it whatever the policy, the choice and the allowed list say" {
+    [ "$(verdict "ref=$REGISTRY/app:1" "digest=$CUDA" | jq -r .trust.verdict)" = bad ]
+    [ "$(verdict "ref=$REGISTRY/open/app:1" "digest=$CUDA" | jq -r '.trust // "none"')" = none ]
+    for more in '' 'policy: off' 'policy: warn' "allow: [\"$REGISTRY/**\"]" 'choose: off'; do
+        config
+        echo "$more" >>"$STATE/trust.yaml"
+        OCIVARIANT_CONFIG=$STATE/trust.yaml run -1 "$VERIFIER" -name "$REGISTRY/app:1" -digest "$CUDA" </dev/null
+        [[ $output == *"$REGISTRY/app:1: $REGISTRY/app@$CUDA is not signed"* ]]
+        OCIVARIANT_CONFIG=$STATE/trust.yaml run -0 "$VERIFIER" -name "$REGISTRY/open/app:1" -digest "$CUDA" </dev/null
+    done
+    # nobody to ask, or a daemon that knows of no rule: not signed
+    config
+    sed -i "s|^socket: .*|socket: $STATE/nobody.sock|" "$STATE/trust.yaml"
+    OCIVARIANT_CONFIG=$STATE/trust.yaml run -1 "$VERIFIER" -name "$REGISTRY/app:1" -digest "$CUDA" </dev/null
+    write_config
+    start_variantd older --config "$STATE/config.yaml" --profile "$PROFILES/h100.json"
+    sed -i "s|^socket: .*|socket: $VARIANTD_SOCKET|" "$STATE/trust.yaml"
+    OCIVARIANT_CONFIG=$STATE/trust.yaml run -1 "$VERIFIER" -name "$REGISTRY/app:1" -digest "$CUDA" </dev/null
+    [[ $output == *"variantd does not check its signature"* ]]
+    stop_daemon older
+}
+
+@test "containerd, fail-closed: the signed index's build, and nothing else" {
+    config
+    hosts_toml "$STATE/certs.d" "$REGISTRY" "http://$VARIANTD/proxy" "http://$VARIANTD/proxy"
+    run ! ctr images pull --hosts-dir "$STATE/certs.d" "$REGISTRY/app:1"
+    [[ $output == *"403"* || $output == *"is not signed"* ]]
+    run ! ctr images pull --hosts-dir "$STATE/certs.d" "$REGISTRY/app@$ROCM"
+    sign_bundle team app "$INDEX"
+    sign_payload team wide "$WIDE"
+    sleep 10.5 # a refusal is remembered for ten seconds
+    run -0 ctr images pull --hosts-dir "$STATE/certs.d" "$REGISTRY/app:1"
+    [ "$(ctr images ls | awk -v i="$REGISTRY/app:1" '$1 == i { print $3 }')" = "$CUDA" ]
+    # every build of it, and every platform of an ordinary one, by digest
+    run -0 ctr images pull --hosts-dir "$STATE/certs.d" "$REGISTRY/app@$ROCM"
+    run -0 ctr images pull --hosts-dir "$STATE/certs.d" "$REGISTRY/wide:1"
+    run -0 ctr images pull --hosts-dir "$STATE/certs.d" --platform linux/arm64 "$REGISTRY/wide@$ARM"
+    run ! ctr images pull --hosts-dir "$STATE/certs.d" "$REGISTRY/alone:1"
+    # in that repository alone
+    [ "$(code "/proxy/v2/${REGISTRY/:/--}/alone/manifests/$CUDA")" != 200 ]
+    [ "$(verdict "ref=$REGISTRY/app:1" "digest=$CUDA" | jq -r .trust.verdict)" = good ]
+    OCIVARIANT_CONFIG=$STATE/trust.yaml run -0 "$VERIFIER" -name "$REGISTRY/app:1" -digest "$CUDA" </dev/null
+    # what was found is on record
+    record=$STATE/node/resolved/trusted/$(record_of "$INDEX" "$REGISTRY/app")
+    [ "$(jq -r .key "$record")" = "$(key_of team)" ]
+    jq -e --arg c "$CUDA" '.members | index($c)' "$record"
+}
+
+@test "after a restart, with the registry gone, what was signed is; what another key is for is not" {
+    stop_daemon variantd
+    config
+    sed -i "s|http://$REGISTRY|http://127.0.0.1:1|" "$STATE/trust.yaml"
+    start_variantd --config "$STATE/trust.yaml" --profile "$PROFILES/h100.json"
+    [ "$(verdict "ref=$REGISTRY/app:1" "digest=$CUDA" | jq -r .trust.verdict)" = good ]
+    [ "$(verdict "ref=$REGISTRY/wide:1" "digest=$ARM" | jq -r .trust.verdict)" = good ]
+    [ "$(verdict "ref=$REGISTRY/alone:1" "digest=$ALONE" | jq -r .trust.verdict)" = bad ]
+    # a reload with another key
+    config other
+    sed -i "s|http://$REGISTRY|http://127.0.0.1:1|" "$STATE/trust.yaml"
+    kill -HUP "$(<"$STATE/pids/variantd")"
+    reread variantd 1
+    [ "$(verdict "ref=$REGISTRY/app:1" "digest=$CUDA" | jq -r .trust.verdict)" = bad ]
+    # a key that is not there: the reload fails, and the old configuration stays
+    config absent
+    kill -HUP "$(<"$STATE/pids/variantd")"
+    await variantd grep -q 'absent.pub: No such file' "$STATE/log/variantd"
+    [ "$(verdict "ref=$REGISTRY/alone:1" "digest=$ALONE" | jq -r .trust.verdict)" = bad ]
+    run -2 "$VARIANTD_BIN" --check --config "$STATE/trust.yaml"
+    [[ $output == *"trust.yaml:4: $REGISTRY/**: $STATE/keys/absent.pub: No such file or directory"* ]]
+    stop_daemon variantd
+}
+
+@test "somebody adds a build to a signed index, or moves the tag: nothing of it is served" {
+    daemon
+    [ "$(code "/proxy/v2/${REGISTRY/:/--}/app/manifests/1")" = 200 ]
+    "$VARIANTCTL" index relabel --insecure "$REGISTRY" --quiet "$REGISTRY/app:1" cuda12.8 cuda12.9 >/dev/null
+    [ "$(code "/proxy/v2/${REGISTRY/:/--}/app/manifests/1")" = 403 ]
+    # what the old one named is served still, by its digest
+    [ "$(code "/proxy/v2/${REGISTRY/:/--}/app/manifests/$CUDA")" = 200 ]
+    [ "$(code "/proxy/v2/${REGISTRY/:/--}/app/manifests/$(top app)")" = 403 ]
+}
+
+@test "a layout in place of a registry has no signatures" {
+    trust_config "layout: [\"registry.example=$STATE/images\"]" "registry.example/**" "{keys: [$STATE/keys/team.pub]}"
+    start_variantd layout --config "$STATE/trust.yaml" --profile "$PROFILES/h100.json"
+    [ "$(code "/proxy/v2/registry.example/any/manifests/app")" = 403 ]
+    [[ $(<"$BATS_TEST_TMPDIR/answer") == *"is served from a layout, in which no signature is looked for"* ]]
+    [ "$(code "/raw/v2/registry.example/any/manifests/app")" = 403 ]
+    stop_daemon layout
+}
