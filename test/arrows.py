@@ -15,6 +15,7 @@ PUBLIC = {
     "lib/layout": "layout",
     "lib/match": "match",
     "lib/registry": "registry",
+    "lib/registry/signature": "signature",
     "lib/probe": "probe",
 }
 OWNER = {name: room for room, names in PUBLIC.items() for name in names.split()}

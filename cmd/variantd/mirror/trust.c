@@ -163,7 +163,9 @@ static int check_anew(const struct mirror *mirror, const struct source *from,
     }
     OCV_TRY(find_members(from, reference, digest, 0, &indexes, members, err));
     json_array_foreach(members, i, member)
+    {
         remember(mirror, reference->name, json_string_value(member), signature, NULL);
+    }
     remember(mirror, reference->name, digest, signature, NULL);
     if (*signature->key) {
         /* so that a restart needs no registry to know it */

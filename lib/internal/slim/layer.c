@@ -157,8 +157,8 @@ static bool path_of_row(const char *record, const char *row, size_t len, char ou
         return false;
     while (slash > record && slash[-1] != '/') /* the directory beside .dist-info */
         slash--;
-    int n = snprintf(out, PATH_MAX, "%.*s%.*s", (int)(slash - record), record, (int)(comma - row),
-                     row);
+    int n =
+        snprintf(out, PATH_MAX, "%.*s%.*s", (int)(slash - record), record, (int)(comma - row), row);
     return n > 0 && n < PATH_MAX;
 }
 

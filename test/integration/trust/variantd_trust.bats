@@ -157,7 +157,7 @@ code()
 @test "somebody adds a build to a signed index, or moves the tag: nothing of it is served" {
     daemon
     [ "$(code "/proxy/v2/${REGISTRY/:/--}/app/manifests/1")" = 200 ]
-    "$VARIANTCTL" index relabel --insecure "$REGISTRY" --quiet "$REGISTRY/app:1" cuda12.8 cuda12.9 >/dev/null
+    "$VARIANTCTL" index add --insecure "$REGISTRY" --quiet "$REGISTRY/app:1" "cuda13=oci:$STATE/images:alone,nvidia :: cuda_version_lower_bound :: 12.9" >/dev/null
     [ "$(code "/proxy/v2/${REGISTRY/:/--}/app/manifests/1")" = 403 ]
     # what the old one named is served still, by its digest
     [ "$(code "/proxy/v2/${REGISTRY/:/--}/app/manifests/$CUDA")" = 200 ]

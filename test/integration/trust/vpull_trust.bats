@@ -170,7 +170,7 @@ pull()
     [[ $output == *"trust.yaml:3: $REGISTRY/**: keys are missing"* ]]
     trust_config '' "$REGISTRY/**" "{keys: [$STATE/keys/absent.pub]}"
     run -2 pull "$REGISTRY/bad:1"
-    [[ $output == *"trust.yaml:3: $STATE/keys/absent.pub: No such file or directory"* ]]
+    [[ $output == *"trust.yaml:3: $REGISTRY/**: $STATE/keys/absent.pub: No such file or directory"* ]]
     trust_config '' "$REGISTRY/**" "{keys: [$STATE/keys]}"
     run -2 pull "$REGISTRY/bad:1"
     [[ $output == *"is a directory"* ]]

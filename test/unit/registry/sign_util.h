@@ -21,7 +21,7 @@
 static inline EVP_PKEY *sign_key(const char *kind)
 {
     if (!strncmp(kind, "RSA", 3))
-        return EVP_PKEY_Q_keygen(NULL, NULL, "RSA", (size_t)atol(kind + 3));
+        return EVP_PKEY_Q_keygen(NULL, NULL, "RSA", (size_t)strtoul(kind + 3, NULL, 10));
     if (!strcmp(kind, "ED25519"))
         return EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
     return EVP_PKEY_Q_keygen(NULL, NULL, "EC", kind);
