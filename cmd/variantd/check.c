@@ -6,11 +6,13 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/file.h"
+#include "lib/base/text.h"
 #include "lib/internal/records/daemon.h"
 
 #include "cmd/variantd/upstream/upstream.h"
 #include "lib/base/format/json.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <grp.h>
 #include <jansson.h>
@@ -24,6 +26,9 @@
 #define HEALTH_MAX (256u * 1024)
 #define GROUPS_MAX 64
 #define SERVICE_USER "ocivariant" /* in the unit file and the packages */
+#define SETUP_STATE_MAX (1024u * 1024)
+#define VERIFIER \
+    "/opt/containerd/image-verifier/bin/ocivariant-verifier" /* where containerd looks */
 
 struct service {
     uid_t uid;
@@ -132,6 +137,45 @@ static int check_service(const struct daemon *d, const struct settings *s, const
     return OCV_OK;
 }
 
+/* Did `variantctl setup` leave an engine of this node no way past the mirror? */
+static bool any_fail_closed(void)
+{
+    bool closed = false;
+    const struct dirent *entry;
+    DIR *list = opendir(OCV_PATH_SETUP);
+    while (list && !closed && (entry = readdir(list))) {
+        ocv_auto_json *root = NULL;
+        ocv_auto_buffer text;
+        ocv_buffer_init(&text, SETUP_STATE_MAX);
+        if (ocv_text_ends(entry->d_name, ".json") &&
+            ocv_file_read_at(dirfd(list), OCV_PATH_SETUP, entry->d_name, &text, NULL) == OCV_OK)
+            root = ocv_json_load_any(text.data, text.len, OCV_JSON_VALUES_MAX, 0, NULL);
+        closed = json_is_true(json_object_get(root, "fail_closed"));
+    }
+    if (list)
+        closedir(list);
+    return closed;
+}
+
+/* A signature that is required binds an engine only where that cannot go to the registry itself. */
+static int check_trust(const struct settings *s, struct ocv_error *err)
+{
+    struct ocv_trust_rule rule;
+    size_t i = 0, n = ocv_config_trust_rules(s->config, 0, &rule);
+    while (i < n && (ocv_config_trust_rules(s->config, i, &rule), !rule.require))
+        i++;
+    if (i == n || any_fail_closed() || access(VERIFIER, X_OK) == 0)
+        return OCV_OK;
+    ocv_error_set(err, OCV_ERR_CONFIG,
+                  "%s: trust: %s: engines of this node can go to the registry where this refuses",
+                  rule.origin, rule.glob);
+    ocv_error_hint(err,
+                   "variantctl setup ENGINE --fail-closed, or for containerd 2 its image verifier, "
+                   "%s (docs/trust.md)",
+                   VERIFIER);
+    return OCV_ERR_CONFIG;
+}
+
 static int check_all(struct daemon *d, const char *file, size_t *registries, uint64_t *unknown,
                      struct ocv_error *err)
 {
@@ -140,6 +184,7 @@ static int check_all(struct daemon *d, const char *file, size_t *registries, uin
     ocv_auto(instance) instance = NULL;
     OCV_TRY(daemon_read_settings(d, &settings, err));
     OCV_TRY(check_service(d, settings, file, err));
+    OCV_TRY(check_trust(settings, err));
     OCV_TRY(metrics_new(&d->metrics, err));
     OCV_TRY(instance_new(ocv_steal(&settings), d->metrics, NULL, &instance, err));
     (void)!unknown_names(instance, unknown, NULL);

@@ -84,11 +84,7 @@ static int resolve_entry(struct pull *pull, struct ocv_error *err)
                        "lock it for this machine, too: variantctl lock --profile NAME=FILE ...");
         return OCV_ERR_NO_MATCH;
     }
-    struct ocv_error unsigned_image = {0};
-    OCV_TRY(
-        image_verify(pull->cli, &pull->image, pull->entry, &pull->signature, &unsigned_image, err));
-    if (unsigned_image.status)
-        progress_warn(pull->progress, pull->cli->program, "%s", unsigned_image.message);
+    OCV_TRY(pull_check_signature(pull, err));
     /* Always show a choice by tag rule: nothing in the registry tells of it. */
     const char *tag = image_tag(&pull->image, pull->entry);
     if (tag && (options->print_ref || options->quiet))

@@ -37,6 +37,16 @@ void pull_record(const struct pull *pull)
     if (pull->image.index &&
         ocv_record_chosen(dir, pull->image.index, index ? pull->entry : NULL, &where, &err) < 0)
         cli_log(pull->cli, "not recorded on this node: %s", err.message);
+    if (!*pull->signature.key || pull->options->choice)
+        return;
+    ocv_auto_json *members = json_pack("[s]", pull->entry->digest);
+    const struct ocv_trusted trusted = {.repository = repository,
+                                        .digest = image_subject(&pull->image, pull->entry),
+                                        .key = pull->signature.key,
+                                        .signature = pull->signature.document,
+                                        .members = members};
+    if (ocv_trusted_write(dir, &trusted, &err) < 0)
+        cli_log(pull->cli, "its signature is not recorded on this node: %s", err.message);
 }
 
 /* An image that stands alone has its platform in its config; there is no other to choose. */

@@ -22,6 +22,8 @@ const char *pull_label(const struct pull *pull);
 int pull_check_lone(struct pull *pull, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Record the choice on the node; a failure shows only with -v. */
 void pull_record(const struct pull *pull);
+/** OCV_ERR_UNTRUSTED unless the image has the signature that `trust` and the lock ask for. */
+int pull_check_signature(struct pull *pull, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Print the decision and the bytes to fetch. */
 int pull_announce(struct pull *pull, struct ocv_error *err) OCV_WARN_UNUSED;
 

@@ -86,13 +86,17 @@ int trust_keys(const struct ocv_trust_rule *rule, struct ocv_signature_keys **ou
 /** Check one rule: OCV_ERR_UNTRUSTED, or why it could not be asked. A rule without keys holds. */
 int trust_verify(struct ocv_registry *registry, const struct ocv_config *config,
                  const struct ocv_reference *reference, const struct ocv_trust_rule *rule,
-                 const struct ocv_signature_keys *keys, const char *digest,
+                 const struct ocv_signature_keys *keys, const char *digest, const char *document,
                  struct ocv_signature *out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Is what the image's name stands for signed, as its rules ask? For a choice by tag rules: what
- * the chosen tag stands for. `out` becomes the signature (`key` empty: none was found, and none is
- *  needed), `warning` why one that is not required is not good. Images of layouts need none. */
-int image_verify(struct cli *cli, const struct image *image, const struct ocv_entry *entry,
-                 struct ocv_signature *out, struct ocv_error *warning,
+/** The document that has to be signed: what the image's name stands for, or of a choice by tag
+ * rules what the chosen tag does. */
+const char *image_subject(const struct image *image, const struct ocv_entry *entry);
+/** Is the document signed, as the rules for the reference (NULL, of a layout: none) ask? `document`
+ *  (may be NULL): by that signature alone, required or not. `out` becomes the signature (`key`
+ *  empty: none was found, and none is needed), `warning` why one that is not required is not
+ *  good. */
+int image_verify(struct cli *cli, const struct ocv_reference *reference, const char *subject,
+                 const char *document, struct ocv_signature *out, struct ocv_error *warning,
                  struct ocv_error *err) OCV_WARN_UNUSED;
 
 /* A decision as text for users. */

@@ -74,10 +74,20 @@ static int read_image(const char *path, const json_t *entry, struct lock_image *
     json_object_foreach(profiles, key, value)
     {
         struct lock_choice *c = &out->choices[out->n_choices++];
-        *c = (struct lock_choice){key, ocv_json_text(value, "digest"),
-                                  ocv_json_text(value, "label"), ocv_json_text(value, "source")};
+        const json_t *signature = json_object_get(value, "signature");
+        *c = (struct lock_choice){.profile = key,
+                                  .digest = ocv_json_text(value, "digest"),
+                                  .label = ocv_json_text(value, "label"),
+                                  .source = ocv_json_text(value, "source"),
+                                  .subject = ocv_json_text(signature, "subject"),
+                                  .key = ocv_json_text(signature, "key"),
+                                  .signature = ocv_json_text(signature, "digest")};
         if (!c->digest || !ocv_digest_known(c->digest))
             return set_error(err, path, out->reference, "a profile without a usable digest");
+        if (signature &&
+            (!c->subject || !c->key || !c->signature || !ocv_digest_known(c->subject) ||
+             !ocv_digest_known(c->key) || !ocv_digest_known(c->signature)))
+            return set_error(err, path, out->reference, "a profile with a malformed signature");
     }
     return OCV_OK;
 }

@@ -21,6 +21,9 @@ struct lock_choice {
     /** where its profile came from: LOCK_SOURCE_THIS, or the name of a shipped profile; NULL: a
      * file of the user's */
     const char *source;
+    /** What was signed (the index, or what a tag stood for), by which key and with which signature;
+     *  NULL: nobody asked. */
+    const char *subject, *key, *signature;
 };
 /** A tag of a set made by tag rules, and the digest it had. */
 struct lock_tag {

@@ -15,9 +15,7 @@ bool image_has_trust(struct cli *cli, const char *text)
            ocv_config_trust(cli->config, reference, rules) > 0;
 }
 
-/* The document that has to be signed: what the name stands for, or of tag rules what the chosen tag
- * does. */
-static const char *signed_digest(const struct image *image, const struct ocv_entry *entry)
+const char *image_subject(const struct image *image, const struct ocv_entry *entry)
 {
     const struct ocv_descriptor *tagged = NULL;
     if (image->choice)
@@ -27,14 +25,16 @@ static const char *signed_digest(const struct image *image, const struct ocv_ent
 
 int trust_verify(struct ocv_registry *registry, const struct ocv_config *config,
                  const struct ocv_reference *reference, const struct ocv_trust_rule *rule,
-                 const struct ocv_signature_keys *keys, const char *digest,
+                 const struct ocv_signature_keys *keys, const char *digest, const char *document,
                  struct ocv_signature *out, struct ocv_error *err)
 {
     char upstream[512];
     const char *names[] = {reference->name, upstream};
     size_t n = 1 + ocv_config_upstream_name(config, reference, upstream, sizeof(upstream));
-    const struct ocv_signature_subject subject = {
-        .digest = digest, .repositories = names, .n_repositories = rule->match ? n : 0};
+    const struct ocv_signature_subject subject = {.digest = digest,
+                                                  .document = document,
+                                                  .repositories = names,
+                                                  .n_repositories = rule->match ? n : 0};
     if (!rule->n_keys)
         return OCV_OK;
     int status = ocv_registry_verify(registry, reference, keys, &subject, out, err);
@@ -53,19 +53,20 @@ int trust_keys(const struct ocv_trust_rule *rule, struct ocv_signature_keys **ou
                : OCV_OK;
 }
 
-int image_verify(struct cli *cli, const struct image *image, const struct ocv_entry *entry,
-                 struct ocv_signature *out, struct ocv_error *warning, struct ocv_error *err)
+int image_verify(struct cli *cli, const struct ocv_reference *reference, const char *subject,
+                 const char *document, struct ocv_signature *out, struct ocv_error *warning,
+                 struct ocv_error *err)
 {
     struct ocv_trust_rule rules[2];
     *out = (struct ocv_signature){.key = ""};
-    size_t n = image->reference ? ocv_config_trust(cli->config, image->reference, rules) : 0;
+    size_t n = reference ? ocv_config_trust(cli->config, reference, rules) : 0;
     for (size_t i = 0; i < n; i++) {
         struct ocv_error why = {0};
         ocv_auto(ocv_signature_keys) keys = NULL;
         OCV_TRY(trust_keys(&rules[i], &keys, err));
-        int status = trust_verify(cli->registry, cli->config, image->reference, &rules[i], keys,
-                                  signed_digest(image, entry), out, &why);
-        if (status < 0 && rules[i].require) {
+        int status = trust_verify(cli->registry, cli->config, reference, &rules[i], keys, subject,
+                                  document, out, &why);
+        if (status < 0 && (rules[i].require || document)) {
             *err = why;
             return status;
         }

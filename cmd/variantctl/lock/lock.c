@@ -113,6 +113,15 @@ static int lock_for(struct cli *cli, struct image *image, const struct named_pro
         return ocv_error_nomem(err);
     if (machine->source && json_object_set_new(choice, "source", json_string(machine->source)) < 0)
         return ocv_error_nomem(err);
+    struct ocv_signature signature;
+    struct ocv_error ignored = {0};
+    const char *subject = image_subject(image, entry);
+    OCV_TRY(image_verify(cli, image->reference, subject, NULL, &signature, &ignored, err));
+    if (*signature.key &&
+        json_object_set_new(choice, "signature",
+                            json_pack("{s:s, s:s, s:s}", "subject", subject, "key", signature.key,
+                                      "digest", signature.document)) < 0)
+        return ocv_error_nomem(err);
     const char *tag = image_tag(image, entry);
     return tag && json_object_set_new(choice, "tag", json_string(tag)) < 0 ? ocv_error_nomem(err)
                                                                            : OCV_OK;

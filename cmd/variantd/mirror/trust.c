@@ -119,7 +119,7 @@ static int check_rules(const struct mirror *mirror, const struct source *from,
         int status =
             from->client
                 ? trust_verify(client_registry(from->client), mirror->settings->config, reference,
-                               &rules[i], mirror->settings->trust[rules[i].place], digest,
+                               &rules[i], mirror->settings->trust[rules[i].place], digest, NULL,
                                signature, &why)
                 : ocv_error_set(&why, OCV_ERR_UNTRUSTED,
                                 "%s is served from a layout, in which no signature is "

@@ -62,6 +62,7 @@ struct ocv_signature_subject {
      *  Bundles name no repository, so that with names they are not good. */
     const char *const *repositories;
     size_t n_repositories;
+    const char *document; /**< ocv_registry_verify: only the signature of this digest; NULL: any */
 };
 /** Check one document. `media_type` says which kind it is; `signature` is the annotation's base64
  *  for a payload, else NULL. OCV_ERR_UNTRUSTED with the reason. */

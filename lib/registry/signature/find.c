@@ -39,7 +39,8 @@ static int check_layers(struct search *s, const json_t *layers, struct ocv_error
         const char *digest = ocv_json_text_or(layer, "digest", "");
         json_int_t size = json_integer_value(json_object_get(layer, "size"));
         struct ocv_descriptor d = {.size = size};
-        if (!is_signature(type) || !ocv_digest_known(digest))
+        if (!is_signature(type) || !ocv_digest_known(digest) ||
+            (s->subject->document && strcmp(s->subject->document, digest) != 0))
             continue;
         if (!s->left) {
             s->too_many = true;
@@ -153,7 +154,10 @@ int ocv_registry_verify(struct ocv_registry *registry, const struct ocv_referenc
         status = check_manifest(&s, tagged, NULL, err);
     if (status != OCV_ERR_UNTRUSTED)
         return status;
-    if (!s.seen)
+    if (!s.seen && subject->document)
+        ocv_error_set(err, OCV_ERR_UNTRUSTED, "%s@%s: the signature %s is not there",
+                      reference->name, subject->digest, subject->document);
+    else if (!s.seen)
         ocv_error_set(err, OCV_ERR_UNTRUSTED, "%s@%s is not signed", reference->name,
                       subject->digest);
     else

@@ -154,6 +154,28 @@ code()
     stop_daemon variantd
 }
 
+@test "--check: a rule that engines can go round is no rule" {
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    config
+    # what this machine has is out of sight
+    check() { unshare --mount sh -c 'mkdir -p "$1/setup" "$1/opt" && mount --bind "$1/opt" /opt && mkdir -p /var/lib/ocivariant-setup &&
+        mount --bind "$1/setup" /var/lib/ocivariant-setup && exec "$2" --check --config "$3"' sh "$BATS_TEST_TMPDIR" "$VARIANTD_BIN" "$STATE/trust.yaml"; }
+    run -2 check
+    [[ $output == *"trust.yaml:4: trust: $REGISTRY/**: engines of this node can go to the registry where this refuses"* ]]
+    [[ $output == *"variantctl setup ENGINE --fail-closed"* ]]
+    mkdir -p "$BATS_TEST_TMPDIR/opt/containerd/image-verifier/bin"
+    cp "$VERIFIER" "$BATS_TEST_TMPDIR/opt/containerd/image-verifier/bin"
+    run -0 check
+    rm -r "$BATS_TEST_TMPDIR/opt/containerd"
+    echo '{"fail_closed": false}' >"$BATS_TEST_TMPDIR/setup/docker.json"
+    run -2 check
+    echo '{"fail_closed": true}' >"$BATS_TEST_TMPDIR/setup/containerd.json"
+    run -0 check
+    trust_config "registries: {\"$REGISTRY\": {url: \"http://$REGISTRY\"}}" "$REGISTRY/**" "{keys: [$STATE/keys/team.pub], require: false}"
+    rm "$BATS_TEST_TMPDIR/setup/containerd.json"
+    run -0 check
+}
+
 @test "somebody adds a build to a signed index, or moves the tag: nothing of it is served" {
     daemon
     [ "$(code "/proxy/v2/${REGISTRY/:/--}/app/manifests/1")" = 200 ]

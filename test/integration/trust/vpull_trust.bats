@@ -217,6 +217,35 @@ crowd()
     run -0 pull "$RULES/crowded:1"
 }
 
+@test "a lock has the signature, and --locked asks for the same again" {
+    trust_config '' "$REGISTRY/**" "{keys: [$STATE/keys/team.pub]}"
+    fresh locked
+    lock() { "$VARIANTCTL" lock --config "$TRUST" --insecure "$REGISTRY" --profile h100="$PROFILES/h100.json" -o "$BATS_TEST_TMPDIR/lock" "$REGISTRY/locked:1"; }
+    run -4 lock
+    [[ $output == *"is not signed"* ]]
+    [ ! -e "$BATS_TEST_TMPDIR/lock" ]
+    sign_bundle team locked "$INDEX"
+    run -0 lock
+    [ "$(jq -r '.images[0].profiles.h100.signature | "\(.subject) \(.key)"' "$BATS_TEST_TMPDIR/lock")" = "$INDEX $(key_of team)" ]
+    run -0 pull --locked "$BATS_TEST_TMPDIR/lock"
+    run -0 pull --locked "$BATS_TEST_TMPDIR/lock" --lock-profile h100
+    # by a key that this machine does not have
+    trust_config '' "$REGISTRY/**" "{keys: [$STATE/keys/other.pub]}"
+    run -4 pull --locked "$BATS_TEST_TMPDIR/lock"
+    trust_config '' "other.example/**" "{keys: [$STATE/keys/team.pub]}"
+    run -4 pull --locked "$BATS_TEST_TMPDIR/lock"
+    [[ $output == *"is locked with a signature by the key $(key_of team)"*"name its file in \`trust\`"* ]]
+    # another signature by the same key is not the one that was locked
+    trust_config '' "$REGISTRY/**" "{keys: [$STATE/keys/team.pub]}"
+    jq '.images[0].profiles.h100.signature.digest = .images[0].profiles.h100.signature.subject' "$BATS_TEST_TMPDIR/lock" >"$BATS_TEST_TMPDIR/forged"
+    run -4 pull --locked "$BATS_TEST_TMPDIR/forged"
+    [[ $output == *"the signature $INDEX is not there"* ]]
+    # a build that the signed index does not name
+    jq --arg d "$(skopeo inspect --tls-verify=false --format '{{.Digest}}' "docker://$REGISTRY/alone:1" 2>/dev/null || echo "$INDEX")" \
+        '.images[0].profiles.h100.digest = $d' "$BATS_TEST_TMPDIR/lock" >"$BATS_TEST_TMPDIR/forged"
+    run ! pull --locked "$BATS_TEST_TMPDIR/forged" --lock-profile h100
+}
+
 @test "what cosign 3 signs, in both of its forms, and what it verifies is what we do" {
     [ -n "${OCV_COSIGN:-}" ] || skip "no cosign: OCV_COSIGN names no program"
     trust_config '' "$REGISTRY/**" "{keys: [$STATE/keys/cosign.pub]}"

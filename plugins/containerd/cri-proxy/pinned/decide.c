@@ -248,7 +248,7 @@ int decide_signed(const struct decide *decide, struct ocv_registry *registry,
         ocv_trusted_key(records, reference->name, digest, known);
         if (!rules[i].match && ocv_signature_keys_have(keys, known))
             continue;
-        OCV_TRY(trust_verify(registry, decide->config, reference, &rules[i], keys, digest,
+        OCV_TRY(trust_verify(registry, decide->config, reference, &rules[i], keys, digest, NULL,
                              &signature, err));
         const struct ocv_trusted record = {.repository = reference->name,
                                            .digest = digest,
