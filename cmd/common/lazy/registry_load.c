@@ -24,6 +24,7 @@
     X(ocv_registry_verify)           \
     X(ocv_signature_keys_new)        \
     X(ocv_signature_keys_free)       \
+    X(ocv_signature_keys_have)       \
     X(ocv_registry_put)              \
     X(ocv_registry_has_blob)         \
     X(ocv_registry_push)             \
@@ -181,6 +182,11 @@ void ocv_signature_keys_free(struct ocv_signature_keys *keys)
 {
     if (keys)
         calls.ocv_signature_keys_free(keys);
+}
+
+bool ocv_signature_keys_have(const struct ocv_signature_keys *keys, const char *digest)
+{
+    return keys && calls.ocv_signature_keys_have(keys, digest);
 }
 
 int ocv_registry_put(struct ocv_registry *registry, const struct ocv_reference *reference,

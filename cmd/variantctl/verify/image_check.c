@@ -2,6 +2,7 @@
 #include "cmd/variantctl/verify/verify_verb.h"
 
 #include "cmd/common/names.h"
+#include "lib/base/cleanup.h"
 #include "lib/internal/config/config.h"
 #include "lib/internal/records/records.h"
 
@@ -20,7 +21,14 @@ int image_checker_begin(struct image_checker *j, struct cli *cli, struct ocv_err
     j->ask = !cli->profile_file;
     if (status == OCV_OK)
         status = cli_profile(cli, err);
-    return status == OCV_OK ? names_check(cli, cli->config, cli->plain, NULL, err) : status;
+    OCV_TRY(status);
+    OCV_TRY(names_check(cli, cli->config, cli->plain, NULL, err));
+    return signed_read(j->records, &j->signed_images, err);
+}
+
+void image_checker_end(struct image_checker *j)
+{
+    json_decref(j->signed_images);
 }
 
 /* A reference needs no quoting in a shell; a name with a digest always means the same image. */
@@ -153,6 +161,8 @@ void image_check(struct image_checker *j, const struct local_image *image, struc
                                          : image->name;
     if (name && ocv_reference_parse(name, &reference, NULL) < 0)
         reference = NULL; /* a layout's bare tag names no repository */
+    out->key = signed_by(j->signed_images, image, reference);
+    out->wanting = signed_wanting(j->cli->config, reference, out->key);
     const struct ocv_config *config = ocv_config_for_reference(j->cli->config, reference);
     struct ocv_resolve_options choose = {.platform = j->cli->platform};
     struct ocv_workload_input input = {0};

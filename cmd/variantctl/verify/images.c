@@ -61,10 +61,11 @@ static int add_image(void *data, const struct local_image *image)
                                                             : "needs nothing special";
     int status = OCV_OK;
     if (strcmp(checked.verdict, "none") != 0 &&
-        json_array_append_new(
-            l->images, json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s, s:s?}", "where", image->where,
-                                 "image", image->name, "digest", k->digest, "label", label,
-                                 "verdict", checked.verdict, "why", why, "do", checked.remedy)) < 0)
+        json_array_append_new(l->images,
+                              json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s, s:s?, s:s?}", "where",
+                                        image->where, "image", image->name, "digest", k->digest,
+                                        "label", label, "verdict", checked.verdict, "why", why,
+                                        "do", checked.remedy, "signedBy", checked.key)) < 0)
         status = OCV_ERR_NOMEM;
     image_result_free(&checked);
     return status;
@@ -123,6 +124,9 @@ static int format_text(const struct image_report *l, struct ocv_buffer *out, str
                                   ocv_json_text_or(image, keys[2], otherwise[2]),
                                   ocv_json_text_or(image, "verdict", ""),
                                   ocv_json_text_or(image, "why", "")));
+        const char *key = ocv_json_text(image, "signedBy");
+        if (key)
+            OCV_TRY(ocv_buffer_printf(out, err, "%*s  signed by the key %s\n", widths[0], "", key));
         if (remedy)
             OCV_TRY(ocv_buffer_printf(out, err, "%*s  %s\n", widths[0], "", remedy));
     }
@@ -135,10 +139,15 @@ static int format_text(const struct image_report *l, struct ocv_buffer *out, str
     return ocv_buffer_append(out, "\n", 1, err);
 }
 
+static void end_report(struct image_report *l)
+{
+    image_checker_end(&l->checker);
+}
+
 int cmd_images(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error *err = &cli->err;
-    struct image_report l = {0};
+    __attribute__((cleanup(end_report))) struct image_report l = {0};
     ocv_auto_buffer out;
     ocv_buffer_init(&out, OUTPUT_MAX);
     int code = cli_read(cli, &command, &l, argc, argv);

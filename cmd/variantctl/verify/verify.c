@@ -21,8 +21,9 @@ struct verify {
     bool json, all;
     bool strict; /* a lesser image is a failure */
     bool repair;
+    bool trust;  /* list what lacks a signature */
     bool unread; /* an engine did not report on all its images */
-    size_t fits, lesser, misfits, warnings, unchecked, unrecorded;
+    size_t fits, lesser, misfits, warnings, unchecked, unrecorded, wanting;
 };
 
 static const struct ocv_option options[] = {
@@ -40,6 +41,9 @@ static const struct ocv_option options[] = {
     {.name = "repair",
      .help = "run these commands, and check again",
      OCV_OPTION_FLAG(struct verify, repair)},
+    {.name = "trust",
+     .help = "list what lacks a signature (`trust`); exit 5",
+     OCV_OPTION_FLAG(struct verify, trust)},
     CLI_FORMAT(struct verify, json, "what is printed (text)"),
     OCV_OPTIONS_END};
 
@@ -78,10 +82,12 @@ static int check_image(void *data, const struct local_image *image)
     v->warnings += strcmp(verdict, "warning") == 0;
     v->unchecked += strcmp(verdict, "unknown") == 0;
     v->unrecorded += strcmp(verdict, "none") == 0 && !k->by;
+    v->wanting += checked.wanting != NULL;
     json_t *entry =
-        json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:s?, s:s?}", "where", image->where, "image",
-                  image->name, "digest", k->digest, "label", k->said.label, "verdict", verdict,
-                  "by", k->by, "reason", checked.reason, "remedy", checked.remedy);
+        json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:s?, s:s?, s:s?, s:s?}", "where",
+                  image->where, "image", image->name, "digest", k->digest, "label", k->said.label,
+                  "verdict", verdict, "by", k->by, "reason", checked.reason, "remedy",
+                  checked.remedy, "signedBy", checked.key, "unsigned", checked.wanting);
     bool failed = !entry || json_array_append_new(v->results, entry) < 0;
     image_result_free(&checked);
     return failed ? OCV_ERR_NOMEM : OCV_OK;
@@ -117,9 +123,19 @@ static int print_table(const struct verify *v, struct ocv_error *err)
         const char *verdict = ocv_json_text(r, "verdict"), *name = ocv_json_text(r, "image");
         const char *label = ocv_json_text(r, "label"), *reason = ocv_json_text(r, "reason");
         const char *remedy = ocv_json_text(r, "remedy");
+        ocv_auto_free char *line = NULL;
+        const char *wanting = v->trust ? ocv_json_text(r, "unsigned") : NULL;
+        if (wanting) {
+            if (asprintf(&line,
+                         "unsigned  %s: %s: %s asks for a signature, and none is on record here",
+                         ocv_json_text(r, "where"), name ? name : "(no name)", wanting) < 0)
+                return ocv_error_nomem(err);
+            ocv_text_clean(line);
+            puts(line);
+            free(ocv_steal(&line));
+        }
         bool trouble = strcmp(verdict, "misfit") == 0 || strcmp(verdict, "lesser") == 0 ||
                        strcmp(verdict, "warning") == 0;
-        ocv_auto_free char *line = NULL;
         if (!trouble && !v->all)
             continue;
         if (asprintf(&line, "%-7s  %s: %s%s%s%s%s%s%s%s", verdict, ocv_json_text(r, "where"),
@@ -141,7 +157,8 @@ static int print_table(const struct verify *v, struct ocv_error *err)
                   {v->unchecked, "cannot be checked"},
                   {n - checked - v->unrecorded, "have no variants"},
                   {v->unrecorded, "have no record here"},
-                  {v->lesser, "could be better"}};
+                  {v->lesser, "could be better"},
+                  {v->trust ? v->wanting : 0, "lack a signature"}};
     printf("%zu %s", n, n == 1 ? "image" : "images");
     for (size_t c = 0, told = 0; c < sizeof(counts) / sizeof(*counts); c++)
         if (counts[c].n)
@@ -192,10 +209,15 @@ static int check_all(struct verify *v, json_t **out, struct ocv_error *err)
     return OCV_OK;
 }
 
+static void end_verify(struct verify *v)
+{
+    image_checker_end(&v->checker);
+}
+
 int cmd_verify(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error *err = &cli->err;
-    struct verify v = {.cli = cli};
+    __attribute__((cleanup(end_verify))) struct verify v = {.cli = cli};
     int code = cli_read(cli, &command, &v, argc, argv);
     if (code >= 0)
         return code;
@@ -215,10 +237,11 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
                             .places = v.places,
                             .json = v.json,
                             .all = v.all,
-                            .strict = v.strict};
+                            .strict = v.strict,
+                            .trust = v.trust};
         OCV_TRY(check_all(&v, &results, err));
     }
-    bool ok = v.misfits == 0 && !(v.strict && v.lesser);
+    bool ok = v.misfits == 0 && !(v.strict && v.lesser) && !(v.trust && v.wanting);
     OCV_TRY(v.json
                 ? print_document(json_pack("{s:s, s:O, s:b}", "schema", "dev.ocivariant.verify/v1",
                                            "images", results, "ok", ok),

@@ -108,18 +108,32 @@ bool known_none_fits(const char *records, const struct known_image *known,
 const char *known_ask(const struct ocv_config *config, struct known_image *known,
                       const struct local_image *image, struct ocv_buffer *reason, bool *answers);
 
+/* Signatures, by the node's records. */
+
+/** REPOSITORY@DIGEST -> digest of the key. The caller owns `*out`, also after an error. */
+int signed_read(const char *records, json_t **out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The key by which one of the image's digests was verified; NULL: none. `reference`: its name's.
+ */
+const char *signed_by(const json_t *all, const struct local_image *image,
+                      const struct ocv_reference *reference);
+/** Where a rule stands that asks for another key than this one (NULL: none); NULL: no rule does. */
+const char *signed_wanting(const struct ocv_config *config, const struct ocv_reference *reference,
+                           const char *key);
+
 /* Checks whether a local image fits this machine, and how to fix it. For `verify` and `images`. */
 
 struct image_checker {
     struct cli *cli;
     char records[4096];
-    bool ask;     /**< the daemon's profile is this machine's */
-    bool configs; /**< check images without variants by their own configuration */
+    bool ask;              /**< the daemon's profile is this machine's */
+    bool configs;          /**< check images without variants by their own configuration */
+    json_t *signed_images; /**< what signed_read found */
 };
 
-/** Read configuration and profile. */
+/** Read configuration and profile, and the records of signatures. image_checker_end in any case. */
 int image_checker_begin(struct image_checker *checker, struct cli *cli,
                         struct ocv_error *err) OCV_WARN_UNUSED;
+void image_checker_end(struct image_checker *checker);
 
 struct image_result {
     struct known_image known;
@@ -127,6 +141,8 @@ struct image_result {
                             alone), "none", "unknown"; static */
     const char *reason;  /**< or NULL */
     char *remedy;        /**< the command that pulls the right image, or NULL */
+    const char *key;     /**< digest of the key that it was verified by here, or NULL; borrowed */
+    const char *wanting; /**< where a rule of `trust` stands that asks for another; or NULL */
     struct ocv_buffer text;
     struct ocv_error err;
 };

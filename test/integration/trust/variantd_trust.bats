@@ -130,6 +130,21 @@ code()
     jq -e --arg c "$CUDA" '.members | index($c)' "$record"
 }
 
+@test "images and verify --trust show by which key; what has no record is told" {
+    config
+    ctr images pull --plain-http "$REGISTRY/alone:1" >/dev/null # past the mirror
+    run -0 env OCV_STATE_DIR="$STATE/node" "$VARIANTCTL" images --config "$STATE/trust.yaml" --profile "$PROFILES/h100.json" --from containerd
+    [[ $output == *"$REGISTRY/app:1"*"signed by the key $(key_of team)"* ]]
+    run -5 env OCV_STATE_DIR="$STATE/node" "$VARIANTCTL" verify --trust --config "$STATE/trust.yaml" --profile "$PROFILES/h100.json" --from containerd
+    [[ $output == *"unsigned  containerd:"*": $REGISTRY/alone:1: $STATE/trust.yaml:4 asks for a signature, and none is on record here"* ]]
+    [[ $output != *"$REGISTRY/app:1: $STATE/trust.yaml"* && $output == *"1 lack a signature"* ]]
+    run -5 env OCV_STATE_DIR="$STATE/node" "$VARIANTCTL" verify --json --trust --config "$STATE/trust.yaml" --profile "$PROFILES/h100.json" --from containerd
+    [ "$(jq -r --arg i "$REGISTRY/app:1" '.images[] | select(.image == $i).signedBy' <<<"$output")" = "$(key_of team)" ]
+    config other
+    run -5 env OCV_STATE_DIR="$STATE/node" "$VARIANTCTL" verify --trust --config "$STATE/trust.yaml" --profile "$PROFILES/h100.json" --from containerd
+    [[ $output == *"$REGISTRY/app:1: $STATE/trust.yaml:4 asks for a signature"* ]]
+}
+
 @test "after a restart, with the registry gone, what was signed is; what another key is for is not" {
     stop_daemon variantd
     config
