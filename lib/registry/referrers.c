@@ -138,6 +138,10 @@ int ocv_registry_referrers(struct ocv_registry *registry, const struct ocv_refer
     if (!ocv_digest_wellformed(digest))
         return ocv_error_set(err, OCV_ERR_INVALID, "'%.80s' is not a digest", digest);
     int status = ask_api(registry, reference, digest, artifact_type, out, seen, &local);
+    /* as registries without it answer, beside 404 */
+    bool none = local.http_status == 400 || local.http_status == 405 || local.http_status == 406 ||
+                local.http_status == 501;
+    status = status < 0 && none ? OCV_ERR_NOT_FOUND : status;
     if (api)
         *api = status == OCV_OK;
     if (status < 0 && status != OCV_ERR_NOT_FOUND) {

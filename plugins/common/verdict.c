@@ -183,8 +183,10 @@ static void write_reason(const struct verdict_policy *policy, const struct ocv_v
 static bool needs_signature(const struct verdict_policy *policy, const char *text)
 {
     struct ocv_reference *reference = NULL;
-    bool needed = text && ocv_config_trust_rules(policy->config, 0, NULL) &&
-                  ocv_reference_parse(text, &reference, NULL) == OCV_OK &&
+    if (!text || !ocv_config_trust_anywhere(policy->config))
+        return false;
+    /* a name that cannot be read may be one that a rule is for */
+    bool needed = ocv_reference_parse(text, &reference, NULL) < 0 ||
                   ocv_config_trust_required(policy->config, reference);
     ocv_reference_free(reference);
     return needed;
@@ -208,9 +210,14 @@ static bool refuse_unsigned(const struct ocv_verdict_question *q, bool needed,
     return true;
 }
 
-bool verdict_is_off(const struct verdict_policy *policy, bool config)
+static bool is_off(const struct verdict_policy *policy, bool config)
 {
     return policy->off && (policy->config_off || !config);
+}
+
+bool verdict_is_off(const struct verdict_policy *policy, bool config)
+{
+    return !ocv_config_trust_anywhere(policy->config) && is_off(policy, config);
 }
 
 void verdict_ask(const struct verdict_policy *policy, const struct ocv_verdict_question *question,
@@ -224,8 +231,8 @@ void verdict_ask(const struct verdict_policy *policy, const struct ocv_verdict_q
         .choose = ocv_config_choose_text(policy->config, question->reference)};
     bool off = answer->choose == OCV_CHOOSE_OFF;
     bool needed = needs_signature(policy, question->reference);
-    bool open = verdict_is_off(policy, question->config != NULL) || off ||
-                is_allowed(policy, question->reference);
+    bool open =
+        is_off(policy, question->config != NULL) || off || is_allowed(policy, question->reference);
     if (open && !needed) {
         snprintf(answer->reason, sizeof(answer->reason), "%s",
                  off           ? "choose is off for it"

@@ -271,7 +271,10 @@ static json_t *fit_trust(const struct instance *instance, const struct fit_quest
     struct ocv_error why = {0};
     if (!ocv_config_trust_required(instance->settings->config, reference))
         return NULL;
-    int status = mirror_trusted(instance->mirror, reference, q->digest, q->trusted, &why);
+    int status = q->digest
+                     ? mirror_trusted(instance->mirror, reference, q->digest, q->trusted, &why)
+                     : ocv_error_set(&why, OCV_ERR_UNTRUSTED,
+                                     "its digest is not known, so nothing says that it is signed");
     ocv_text_clean(why.message);
     return status < 0 ? json_pack("{s:s, s:s}", "verdict", "bad", "reason", why.message)
                       : json_pack("{s:s}", "verdict", "good");

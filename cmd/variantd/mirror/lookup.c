@@ -153,18 +153,15 @@ static int check_trust(struct lookup *l, const struct tag *tag, const struct mir
 {
     struct ocv_trust_rule rules[2];
     const char *top = *choice->parent ? choice->parent : tag ? tag->head.descriptor.digest : "";
-    if (choice->outcome == OUTCOME_UPSTREAM_ERROR ||
-        !ocv_config_trust(l->mirror->settings->config, l->q->reference, rules))
+    if (!ocv_config_trust(l->mirror->settings->config, l->q->reference, rules))
         return OCV_OK;
     if (!*top)
         return ocv_error_set(err, OCV_ERR_UNTRUSTED,
                              "%s:%s: there is no document that could be signed",
                              l->q->reference->name, l->q->reference->tag);
     OCV_TRY(lookup_need_client(l, err));
-    OCV_TRY(trust_check(l->mirror, &l->from, l->q->reference, top, NULL, err));
-    return choice->outcome == OUTCOME_VARIANT
-               ? trust_check(l->mirror, &l->from, l->q->reference, choice->child.digest, NULL, err)
-               : OCV_OK;
+    return trust_check_member(l->mirror, &l->from, l->q->reference, top,
+                              choice->outcome == OUTCOME_VARIANT ? choice->child.digest : top, err);
 }
 
 static struct lookup_result *result_of_choice(struct lookup *l, const struct mirror_choice *choice,

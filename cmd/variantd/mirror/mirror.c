@@ -24,6 +24,8 @@
 #define CONFIGS_BYTES (4u * 1024 * 1024)
 #define TRUSTED_MAX 16384u
 #define TRUSTED_BYTES (16u * 1024 * 1024)
+#define REFUSED_MAX 1024u
+#define REFUSED_BYTES (4u * 1024 * 1024)
 
 OCV_DEFINE_CLEANUP(mirror)
 
@@ -48,6 +50,7 @@ int mirror_new(const struct settings *settings, struct node *node, struct metric
     OCV_TRY(cache_new(SIZES_MAX, SIZES_BYTES, &m->sizes, err));
     OCV_TRY(cache_new(CONFIGS_MAX, CONFIGS_BYTES, &m->configs, err));
     OCV_TRY(cache_new(TRUSTED_MAX, TRUSTED_BYTES, &m->trusted, err));
+    OCV_TRY(cache_new(REFUSED_MAX, REFUSED_BYTES, &m->refused, err));
     m->private = calloc(settings->n_upstreams + 1, sizeof(*m->private));
     m->denied = calloc(2 * settings->n_upstreams + 1, sizeof(*m->denied));
     if (!m->private || !m->denied)
@@ -82,6 +85,7 @@ void mirror_free(struct mirror *m)
     cache_free(m->sizes);
     cache_free(m->configs);
     cache_free(m->trusted);
+    cache_free(m->refused);
     pthread_mutex_destroy(&m->lock);
     pthread_cond_destroy(&m->tick);
     free(m->private);

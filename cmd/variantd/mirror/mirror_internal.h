@@ -42,9 +42,11 @@ struct mirror {
     struct cache *responses; /* request -> struct cached_response */
     struct cache *sizes;     /* blob or document in a repository -> its bytes */
     struct cache *configs;   /* image in a repository -> struct config, for tag rules */
-    struct cache *trusted;   /* document in a repository -> struct trusted */
-    bool *private;           /* per upstream: the two identities differ */
-    struct denied {          /* per upstream and identity; under the lock */
+    struct cache *trusted;   /* document in a repository -> struct good */
+    struct cache *refused; /* document in a repository, as an identity sees it -> struct refusal */
+    atomic_int_fast64_t records_ms; /* when the records of signatures were read last */
+    bool *private;                  /* per upstream: the two identities differ */
+    struct denied {                 /* per upstream and identity; under the lock */
         uint64_t n;
         int64_t told_ms; /* time of the last log line; 0: none */
         char name[256];  /* of a repository that was refused */
@@ -201,14 +203,18 @@ struct mirror_choice *choice_make(const struct mirror *mirror, const struct sour
 
 /** May the document of this digest be served? It is signed as the rules ask, or a document that is
  *  names it. `from` needs its client. `signature` (may be NULL): what it is trusted by.
- *  OCV_ERR_UNTRUSTED: no, and it was logged and counted. */
-int trust_check(const struct mirror *mirror, const struct source *from,
+ *  OCV_ERR_UNTRUSTED: no, and it was logged and counted; any other error: it could not be asked, or
+ *  there is no such document. */
+int trust_check(struct mirror *mirror, const struct source *from,
                 const struct ocv_reference *reference, const char *digest,
                 struct ocv_signature *signature, struct ocv_error *err) OCV_WARN_UNUSED;
-/** Is that known, without asking? */
-bool trust_known(const struct mirror *mirror, const char *repository, const char *digest);
-/** Know again what the records say, as far as today's keys made those signatures. */
-void trust_remember(const struct mirror *mirror);
+/** The same of a document that another one names, or is. */
+int trust_check_member(struct mirror *mirror, const struct source *from,
+                       const struct ocv_reference *reference, const char *top, const char *digest,
+                       struct ocv_error *err) OCV_WARN_UNUSED;
+/** Know again what the records say, as far as today's keys made those signatures; at most once a
+ *  second. */
+void trust_remember(struct mirror *mirror);
 
 /** Size of a blob or document, as far as known. */
 struct bounds {

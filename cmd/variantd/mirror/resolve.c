@@ -84,6 +84,11 @@ int index_at(struct mirror *m, const char *text, bool trusted, bool to_serve,
     int status = missing;
     if (missing == OCV_ERR_NOT_FOUND && variants_by_rule(m, reference))
         status = OCV_OK; /* only a tag rule knows this tag */
+    bool ruled = variants_by_rule(m, reference);
+    if (status == OCV_OK && to_serve && document && !ruled)
+        status = trust_check(m, &from, reference, document->descriptor.digest, NULL, err);
+    if (status < 0)
+        refcounted_unref(document);
     if (status == OCV_OK) {
         *reading = document ? document->body.len : 0;
         budget_read_begin(*reading);
@@ -93,9 +98,9 @@ int index_at(struct mirror *m, const char *text, bool trusted, bool to_serve,
             status = document ? index_walk(&from, reference, document, true, index, err) : missing;
         if (status == OCV_OK && !*index)
             status = ocv_index_of_manifest(&document->descriptor, index, err);
+        /* of a choice by tag rules: what the chosen tag stands for */
         const char *top = *parent ? parent : document ? document->descriptor.digest : NULL;
-        if (status == OCV_OK && to_serve && top &&
-            ocv_config_trust_required(m->settings->config, reference)) {
+        if (status == OCV_OK && to_serve && ruled && top) {
             budget_read_end(*reading);
             status = trust_check(m, &from, reference, top, NULL, err);
             budget_read_begin(*reading);

@@ -105,6 +105,8 @@ size_t ocv_config_trust(const struct ocv_config *config, const struct ocv_refere
 /** Does one of them refuse what is not signed? */
 bool ocv_config_trust_required(const struct ocv_config *config,
                                const struct ocv_reference *reference);
+/** Does any rule refuse something? Then a name that cannot be read may be one that it is for. */
+bool ocv_config_trust_anywhere(const struct ocv_config *config);
 /** How many rules there are in all; `out` (may be NULL) becomes the i-th. */
 size_t ocv_config_trust_rules(const struct ocv_config *config, size_t i,
                               struct ocv_trust_rule *out);

@@ -123,6 +123,7 @@ struct ocv_trusted {
     const char *repository, *digest;
     const char *key;       /**< digest of the key */
     const char *signature; /**< digest of the bundle or payload */
+    bool named;            /**< the signature was found to name the repository */
     json_t *members;       /**< digests of the documents that it names, an array; or NULL */
 };
 #define OCV_TRUSTED_MAX 1024u /**< of them are kept, the oldest go */
@@ -132,9 +133,10 @@ int ocv_trusted_write(const char *dir, const struct ocv_trusted *trusted,
 /** The text of one; `out` borrows from `*tree`. */
 int ocv_trusted_parse(const void *bytes, size_t len, struct ocv_trusted *out, json_t **tree,
                       struct ocv_error *err) OCV_WARN_UNUSED;
-/** The key of a document's record into `key`, empty where there is none. */
-void ocv_trusted_key(const char *dir, const char *repository, const char *digest,
-                     char key[OCV_DIGEST_MAX]);
+/** The key and the signature of a document's record, and whether it was named; false: there is no
+ *  record. */
+bool ocv_trusted_find(const char *dir, const char *repository, const char *digest,
+                      char key[OCV_DIGEST_MAX], char signature[OCV_DIGEST_MAX], bool *named);
 /** Called for each; a result other than 0 ends the walk and is returned. */
 typedef int (*ocv_trusted_visit)(void *data, const struct ocv_trusted *trusted);
 /** Visit all of them; damaged ones are skipped. */

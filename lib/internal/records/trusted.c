@@ -25,9 +25,9 @@ int ocv_trusted_write(const char *dir, const struct ocv_trusted *trusted, struct
     if (!gmtime_r(&now, &tm) || !strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm))
         return ocv_error_set(err, OCV_ERR_INVALID, "the clock is out of range");
     ocv_auto_json *json =
-        json_pack("{s:s, s:s, s:s, s:s, s:O?, s:s}", "repository", trusted->repository, "digest",
-                  trusted->digest, "key", trusted->key, "signature", trusted->signature, "members",
-                  trusted->members, "time", when);
+        json_pack("{s:s, s:s, s:s, s:s, s:b, s:O?, s:s}", "repository", trusted->repository,
+                  "digest", trusted->digest, "key", trusted->key, "signature", trusted->signature,
+                  "named", (int)trusted->named, "members", trusted->members, "time", when);
     if (!json)
         return ocv_error_nomem(err);
     OCV_TRY(ocv_json_append(json, JSON_INDENT(1), &text, err));
@@ -49,6 +49,7 @@ int ocv_trusted_parse(const void *bytes, size_t len, struct ocv_trusted *out, js
                                 .digest = ocv_json_text(json, "digest"),
                                 .key = ocv_json_text(json, "key"),
                                 .signature = ocv_json_text(json, "signature"),
+                                .named = json_is_true(json_object_get(json, "named")),
                                 .members = json_object_get(json, "members")};
     if (!out->repository || !out->digest || !out->key || !out->signature ||
         !ocv_digest_known(out->digest) || !ocv_digest_known(out->key) ||
@@ -77,22 +78,32 @@ static int visit_file(int fd, const char *dir, const char *name, ocv_trusted_vis
     return strcmp(own, name) == 0 ? visit(data, &trusted) : OCV_OK;
 }
 
-static int take_key(void *data, const struct ocv_trusted *trusted)
+struct finding {
+    char *key, *signature;
+    bool *named, found;
+};
+
+static int take_record(void *data, const struct ocv_trusted *trusted)
 {
-    snprintf(data, OCV_DIGEST_MAX, "%s", trusted->key);
+    struct finding *f = data;
+    snprintf(f->key, OCV_DIGEST_MAX, "%s", trusted->key);
+    snprintf(f->signature, OCV_DIGEST_MAX, "%s", trusted->signature);
+    *f->named = trusted->named;
+    f->found = true;
     return OCV_OK;
 }
 
-void ocv_trusted_key(const char *dir, const char *repository, const char *digest,
-                     char key[OCV_DIGEST_MAX])
+bool ocv_trusted_find(const char *dir, const char *repository, const char *digest,
+                      char key[OCV_DIGEST_MAX], char signature[OCV_DIGEST_MAX], bool *named)
 {
     char name[OCV_RECORD_NAME_MAX];
-    key[0] = '\0';
+    struct finding finding = {.key = key, .signature = signature, .named = named};
     ocv_auto_fd int above = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     ocv_auto_fd int fd =
         above < 0 ? -1 : openat(above, TRUSTED, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && ocv_record_name(digest, repository, name, NULL) == OCV_OK)
-        (void)!visit_file(fd, dir, name, take_key, key);
+        (void)!visit_file(fd, dir, name, take_record, &finding);
+    return finding.found;
 }
 
 int ocv_trusted_walk(const char *dir, ocv_trusted_visit visit, void *data, struct ocv_error *err)

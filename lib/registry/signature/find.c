@@ -57,7 +57,8 @@ static int check_layers(struct search *s, const json_t *layers, struct ocv_error
         snprintf(d.digest, sizeof(d.digest), "%s", digest);
         snprintf(d.media_type, sizeof(d.media_type), "%s", type);
         int status = ocv_registry_get_blob(s->registry, s->reference, &d, &bytes, err);
-        if (status == OCV_ERR_NOT_FOUND || status == OCV_ERR_MISMATCH) { /* of this one alone */
+        if (status == OCV_ERR_NOT_FOUND || status == OCV_ERR_MISMATCH || status == OCV_ERR_DATA ||
+            status == OCV_ERR_DENIED) { /* of this one alone */
             ocv_error_set(&s->last, OCV_ERR_UNTRUSTED, "it cannot be read: %s",
                           err ? err->message : "not there");
             continue;
@@ -91,7 +92,7 @@ static int check_manifest(struct search *s, const struct ocv_reference *referenc
     int status = ocv_registry_get(s->registry, reference, digest, &body, &d, err);
     if (status == OCV_ERR_NOT_FOUND)
         return OCV_ERR_UNTRUSTED;
-    if (status == OCV_ERR_MISMATCH) {
+    if (status == OCV_ERR_MISMATCH || status == OCV_ERR_DATA) {
         s->last = err ? *err : s->last;
         return unread(s);
     }
@@ -148,10 +149,23 @@ int ocv_registry_verify(struct ocv_registry *registry, const struct ocv_referenc
     if (!ocv_digest_known(subject->digest))
         return ocv_error_set(err, OCV_ERR_INVALID, "'%.80s' is not a digest", subject->digest);
     OCV_TRY(ocv_reference_for_digest(reference, subject->digest, TAG_SUFFIX, &tagged, err));
-    int status = check_referrers(&s, err);
+    /* Each place has its turn: what one does not tell, another may. */
+    struct ocv_error failure = {0}, here = {0};
+    int status = check_referrers(&s, &here);
     s.left = 2 * OCV_SIGNATURES_MAX;
-    if (status == OCV_ERR_UNTRUSTED)
-        status = check_manifest(&s, tagged, NULL, err);
+    if (status != OCV_OK) {
+        if (status != OCV_ERR_UNTRUSTED)
+            failure = here;
+        here = (struct ocv_error){0};
+        status = check_manifest(&s, tagged, NULL, &here);
+        if (status != OCV_OK && status != OCV_ERR_UNTRUSTED)
+            failure = here;
+    }
+    if (status != OCV_OK && failure.status) {
+        if (err)
+            *err = failure;
+        return failure.status;
+    }
     if (status != OCV_ERR_UNTRUSTED)
         return status;
     if (!s.seen && subject->document)

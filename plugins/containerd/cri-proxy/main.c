@@ -146,7 +146,7 @@ static int serve_proxy(const struct proxy_arguments *a, struct state *state,
                        struct workload *workload, struct ocv_error *err)
 {
     const struct decide decide = {
-        .profile_file = a->profile, .records = a->records, .state = state};
+        .profile_file = a->profile, .records = a->records, .state = state, .own = a->state};
     struct proxy_options options = {.listen_fd = -1,
                                     .backend = path_of(a->backend),
                                     .state = state,

@@ -53,10 +53,12 @@ static bool decide_image(struct passing *p, const struct decide *how,
 {
     struct wire_auth auth;
     char name[PINNED_TEXT_MAX], refused[DECIDE_REASON_MAX] = "";
-    bool read = pinned_by_digest(p->reference) &&
-                wire_read_auth(request->message, request->len, &auth, NULL) == OCV_OK;
-    bool needed =
-        pinned_by_digest(p->reference) && ocv_config_trust_required(how->config, p->reference);
+    bool pinned = pinned_by_digest(p->reference);
+    bool read = pinned && wire_read_auth(request->message, request->len, &auth, NULL) == OCV_OK;
+    /* of a tag the mirror or a verifier decides; what cannot be read may be a pin */
+    bool needed = p->reference
+                      ? p->reference->digest && ocv_config_trust_required(how->config, p->reference)
+                      : ocv_config_trust_anywhere(how->config);
     if (!read && needed)
         grpc_call_finish(p->call, GRPC_FAILED_PRECONDITION,
                          "ocivariant: the request cannot be read, and its image has to be signed");
@@ -69,10 +71,11 @@ static bool decide_image(struct passing *p, const struct decide *how,
         decided = decide_pull(how, p->text, &auth, grpc_call_gone(p->call), name, &p->known,
                               &silent, refused);
         pass_leave_place(p, silent);
-    } else if (place == PLACE_SILENT && needed) {
+    } else if (needed) {
         snprintf(refused, sizeof(refused),
-                 "ocivariant: %.200s: its signature cannot be asked for: %.100s is silent", p->text,
-                 p->reference->host);
+                 "ocivariant: %.200s: its signature cannot be asked for: %.100s %s", p->text,
+                 p->reference->host,
+                 place == PLACE_SILENT ? "is silent" : "was not asked, the call was cancelled");
     } else if (place == PLACE_SILENT) {
         log_line("%s: passed on as it came: %s was silent", p->text, p->reference->host);
     }
@@ -115,7 +118,7 @@ static bool inspect_call(struct passing *p)
                  pass_workload(p, method == METHOD_PULL, &how, policy, &request, &go_on);
     char stored[PINNED_TEXT_MAX];
     if (!apart && method == METHOD_PULL &&
-        (how.choose != OCV_CHOOSE_OFF || ocv_config_trust_required(how.config, p->reference)))
+        (how.choose != OCV_CHOOSE_OFF || ocv_config_trust_anywhere(how.config)))
         go_on = decide_image(p, &how, &request);
     else if (!apart && method != METHOD_PULL && how.choose == OCV_CHOOSE_ON &&
              state_rewrite(p->proxy->options.state, p->reference, p->text, stored))

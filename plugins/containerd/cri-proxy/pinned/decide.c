@@ -5,6 +5,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
+#include "lib/base/format/json.h"
 #include "lib/internal/records/daemon.h"
 #include "lib/internal/records/records.h"
 #include "plugins/containerd/cri-proxy/request/pinned.h"
@@ -235,30 +236,48 @@ int decide_open_registry(const struct ocv_config *config, const struct wire_auth
 int decide_signed(const struct decide *decide, struct ocv_registry *registry,
                   const struct ocv_reference *reference, const char *digest, struct ocv_error *err)
 {
-    char dir[4096], known[OCV_DIGEST_MAX];
+    char key[OCV_DIGEST_MAX], document[OCV_DIGEST_MAX];
     struct ocv_trust_rule rules[2];
-    const char *records = decide_records(decide, dir, sizeof(dir));
     size_t n = ocv_config_trust(decide->config, reference, rules);
     for (size_t i = 0; i < n; i++) {
         struct ocv_signature signature = {.key = ""};
         ocv_auto(ocv_signature_keys) keys = NULL;
+        bool named = false;
         if (!rules[i].require || !rules[i].n_keys)
             continue;
         OCV_TRY(trust_keys(&rules[i], &keys, err));
-        ocv_trusted_key(records, reference->name, digest, known);
-        if (!rules[i].match && ocv_signature_keys_have(keys, known))
+        if (ocv_trusted_find(decide->own, reference->name, digest, key, document, &named) &&
+            (!rules[i].match || named) && ocv_signature_keys_have(keys, key))
             continue;
         OCV_TRY(trust_verify(registry, decide->config, reference, &rules[i], keys, digest, NULL,
                              &signature, err));
         const struct ocv_trusted record = {.repository = reference->name,
                                            .digest = digest,
                                            .key = signature.key,
-                                           .signature = signature.document};
+                                           .signature = signature.document,
+                                           .named = rules[i].match};
         struct ocv_error why = {0};
-        if (ocv_trusted_write(records, &record, &why) < 0)
+        if (ocv_trusted_write(decide->own, &record, &why) < 0)
             log_debug("not recorded: %s", why.message);
     }
     return OCV_OK;
+}
+
+void decide_tell_signed(const struct decide *decide, const struct ocv_reference *reference,
+                        const char *digest, const struct ocv_index *index)
+{
+    char dir[4096], key[OCV_DIGEST_MAX], document[OCV_DIGEST_MAX];
+    struct ocv_error why = {0};
+    struct ocv_trusted record = {
+        .repository = reference->name, .digest = digest, .key = key, .signature = document};
+    if (!ocv_config_trust_required(decide->config, reference) ||
+        !ocv_trusted_find(decide->own, reference->name, digest, key, document, &record.named))
+        return;
+    ocv_auto_json *members = record.members = json_array();
+    for (size_t i = 0; index && i < ocv_index_count(index); i++)
+        json_array_append_new(members, json_string(ocv_index_entry(index, i)->digest));
+    if (ocv_trusted_write(decide_records(decide, dir, sizeof(dir)), &record, &why) < 0)
+        log_line("the signature is not recorded: %s", why.message);
 }
 
 /* Before anything else, whatever was chosen before. */
@@ -269,7 +288,9 @@ static int check_signature(struct pinned_choice *q, struct wire_auth *auth,
         return OCV_OK;
     OCV_TRY(pinned_credentials(auth, q->reference->host, err));
     OCV_TRY(decide_open_registry(q->decide->config, auth, interrupted, &q->registry, err));
-    return decide_signed(q->decide, q->registry, q->reference, q->reference->digest, err);
+    OCV_TRY(decide_signed(q->decide, q->registry, q->reference, q->reference->digest, err));
+    ocv_registry_deadline(q->registry, DECIDE_MS); /* the choice has its own time */
+    return OCV_OK;
 }
 
 /* Fetch the index with the request's own credentials, choose, and check the child. */
@@ -309,9 +330,14 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
     q.reference = pinned_parse(text, strlen(text));
     *known = *silent = false;
     refused[0] = '\0';
-    if (!q.reference || !pinned_key(q.reference, q.key))
+    if (!q.reference || !pinned_key(q.reference, q.key)) {
+        if (ocv_config_trust_anywhere(decide->config))
+            snprintf(refused, DECIDE_REASON_MAX,
+                     "ocivariant: %.200s: the name cannot be read, so no signature is known", text);
         return false;
+    }
     if (check_signature(&q, auth, interrupted, &err) < 0) {
+        *silent = q.registry && ocv_registry_was_silent(q.registry);
         snprintf(refused, DECIDE_REASON_MAX, "ocivariant: %.200s: %.250s", text, err.message);
         log_line("refused: %s", refused);
         return false;
@@ -335,8 +361,10 @@ bool decide_pull(const struct decide *decide, const char *text, struct wire_auth
         status == OCV_OK && q.entry && pinned_rewrite(text, strlen(text), q.entry->digest, out);
     if (found && !shadow) /* a choice that is not stored would not be found by ImageStatus */
         status = keep_choice(&q, &err);
-    if (found && status == OCV_OK && !shadow)
+    if (found && status == OCV_OK && !shadow) {
         state_set_checked(decide->state, q.key, q.entry->digest);
+        decide_tell_signed(decide, q.reference, q.reference->digest, q.index);
+    }
     if (status == OCV_OK && !q.entry)
         state_set_checked(decide->state, q.key, ""); /* without variants */
     if (status == OCV_ERR_NO_MATCH)

@@ -26,6 +26,7 @@ struct decide {
     const char
         *records; /**< directory of what was resolved here, for the hooks; NULL: by `config` */
     struct state *state;
+    const char *own;        /**< the proxy's directory, root's alone: what it found to be signed */
     enum ocv_choose choose; /**< for the image; `shadow`: log what would be pulled, store nothing */
 };
 
@@ -68,6 +69,10 @@ const char *decide_records(const struct decide *decide, char *out, size_t size);
 int decide_signed(const struct decide *decide, struct ocv_registry *registry,
                   const struct ocv_reference *reference, const char *digest,
                   struct ocv_error *err) OCV_WARN_UNUSED;
+/** Tell variantd and the hooks, by their records, what was found so, and which builds the index
+ *  (NULL: none) names. */
+void decide_tell_signed(const struct decide *decide, const struct ocv_reference *reference,
+                        const char *digest, const struct ocv_index *index);
 /** A client with these credentials only, limited to DECIDE_MS. */
 int decide_open_registry(const struct ocv_config *config, const struct wire_auth *auth,
                          const volatile int *interrupted, struct ocv_registry **out,

@@ -80,7 +80,21 @@ static int choose_for_pod(struct workload_pull *p, struct wire_auth *auth, struc
     if (variants && ocv_record_chosen(decide_records(call->decide, dir, sizeof(dir)), p->index,
                                       p->entry, &where, &local) < 0)
         log_line("the choice is not recorded: %s", local.message);
+    decide_tell_signed(call->decide, reference, p->found.digest, p->index);
     return OCV_OK;
+}
+
+/* A choice that was kept is of an index that is signed today, too. */
+static int check_kept(const struct work *work, const struct state_value *value,
+                      struct wire_auth *auth, struct ocv_error *err)
+{
+    const struct workload_call *call = work->call;
+    ocv_auto(ocv_registry) registry = NULL;
+    if (!ocv_config_trust_required(call->decide->config, call->reference))
+        return OCV_OK;
+    OCV_TRY(pinned_credentials(auth, call->reference->host, err));
+    OCV_TRY(decide_open_registry(call->decide->config, auth, call->interrupted, &registry, err));
+    return decide_signed(call->decide, registry, call->reference, value->index, err);
 }
 
 /* A misspelt annotation asks for nothing, and whoever wrote it waits for another build. Once for
@@ -132,7 +146,8 @@ void workload_pull(struct workload *workload, const struct workload_call *call,
      * restart of kubelet) cannot be recorded. */
     const struct state_pod pod = work_pod(&work);
     bool kept = begun && *work.pod.uid && state_find_pod(workload->state, call->text, &pod, &value);
-    if (kept && state_put_pod(workload->state, call->text, &pod, &value, &err) < 0) {
+    if (kept && (check_kept(&work, &value, auth, &err) < 0 ||
+                 state_put_pod(workload->state, call->text, &pod, &value, &err) < 0)) {
         answer_error(answer, &err);
     } else if (kept) {
         log_line("%s -> %s, as before, for pod %s/%s", call->text, value.child, work.pod.name_space,

@@ -60,7 +60,8 @@ void answer_error(struct workload_answer *answer, const struct ocv_error *err)
     enum grpc_code code = GRPC_UNAVAILABLE;
     if (err->status == OCV_ERR_INVALID)
         code = GRPC_INVALID_ARGUMENT;
-    else if (err->status == OCV_ERR_NO_MATCH || err->status == OCV_ERR_CHECK)
+    else if (err->status == OCV_ERR_NO_MATCH || err->status == OCV_ERR_CHECK ||
+             err->status == OCV_ERR_UNTRUSTED)
         code = GRPC_FAILED_PRECONDITION;
     else if (err->status == OCV_ERR_NOT_FOUND)
         code = GRPC_NOT_FOUND;
