@@ -44,9 +44,9 @@ struct mirror {
     struct cache *configs;   /* image in a repository -> struct config, for tag rules */
     struct cache *trusted;   /* document in a repository -> struct good */
     struct cache *refused; /* document in a repository, as an identity sees it -> struct refusal */
-    atomic_int_fast64_t records_ms; /* when the records of signatures were read last */
-    bool *private;                  /* per upstream: the two identities differ */
-    struct denied {                 /* per upstream and identity; under the lock */
+    atomic_int_fast64_t records_time; /* of the records of signatures that were read last */
+    bool *private;                    /* per upstream: the two identities differ */
+    struct denied {                   /* per upstream and identity; under the lock */
         uint64_t n;
         int64_t told_ms; /* time of the last log line; 0: none */
         char name[256];  /* of a repository that was refused */
@@ -212,8 +212,8 @@ int trust_check(struct mirror *mirror, const struct source *from,
 int trust_check_member(struct mirror *mirror, const struct source *from,
                        const struct ocv_reference *reference, const char *top, const char *digest,
                        struct ocv_error *err) OCV_WARN_UNUSED;
-/** Know again what the records say, as far as today's keys made those signatures; at most once a
- *  second. */
+/** Know again what the records say, as far as today's keys made those signatures, where something
+ *  was written since they were read last. */
 void trust_remember(struct mirror *mirror);
 
 /** Size of a blob or document, as far as known. */

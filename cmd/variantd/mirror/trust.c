@@ -17,7 +17,6 @@
 #include <string.h>
 
 #define REFUSED_MS 10000 /* then the registry is asked again: it may be signed by then */
-#define RECORDS_MS 1000  /* between two looks into the records */
 #define NESTED_MAX 4u    /* indexes in indexes */
 #define INDEXES_MAX 64u  /* of one document */
 #define MEMBERS_MAX 4096u
@@ -268,9 +267,9 @@ static int take_record(void *data, const struct ocv_trusted *record)
 void trust_remember(struct mirror *mirror)
 {
     struct ocv_error why = {0};
-    int64_t now = ocv_clock_ms(), last = atomic_load(&mirror->records_ms);
-    if (!mirror->settings->n_trust || (last && now - last < RECORDS_MS) ||
-        !atomic_compare_exchange_strong(&mirror->records_ms, &last, now))
+    int64_t written = ocv_trusted_time(mirror->settings->records);
+    if (!mirror->settings->n_trust || !written ||
+        atomic_exchange(&mirror->records_time, written) == written)
         return;
     if (ocv_trusted_walk(mirror->settings->records, take_record, mirror, &why) < 0)
         log_line(LOG_LEVEL_WARNING, "%s", why.message);

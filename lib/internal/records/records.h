@@ -137,6 +137,8 @@ int ocv_trusted_parse(const void *bytes, size_t len, struct ocv_trusted *out, js
  *  record. */
 bool ocv_trusted_find(const char *dir, const char *repository, const char *digest,
                       char key[OCV_DIGEST_MAX], char signature[OCV_DIGEST_MAX], bool *named);
+/** A number that is another one when something was written there; 0: nothing was. */
+int64_t ocv_trusted_time(const char *dir);
 /** Called for each; a result other than 0 ends the walk and is returned. */
 typedef int (*ocv_trusted_visit)(void *data, const struct ocv_trusted *trusted);
 /** Visit all of them; damaged ones are skipped. */

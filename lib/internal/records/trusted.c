@@ -78,6 +78,15 @@ static int visit_file(int fd, const char *dir, const char *name, ocv_trusted_vis
     return strcmp(own, name) == 0 ? visit(data, &trusted) : OCV_OK;
 }
 
+int64_t ocv_trusted_time(const char *dir)
+{
+    struct stat st;
+    ocv_auto_fd int above = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (above < 0 || fstatat(above, TRUSTED, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return 0;
+    return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+}
+
 struct finding {
     char *key, *signature;
     bool *named, found;

@@ -201,6 +201,34 @@ code()
     [ "$(code "/proxy/v2/${REGISTRY/:/--}/app/manifests/$(top app)")" = 403 ]
 }
 
+@test "an index in an index: a registry that fails for once is asked again, and nothing half known is kept" {
+    local nested
+    nested=$(skopeo inspect --raw --tls-verify=false "docker://$REGISTRY/wide:1" | wc -c)
+    jq -nc --arg d "$WIDE" --argjson n "$nested" '{schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json",
+        manifests: [{mediaType: "application/vnd.oci.image.index.v1+json", digest: $d, size: $n}]}' >"$BATS_TEST_TMPDIR/outer"
+    outer=sha256:$(sha256sum <"$BATS_TEST_TMPDIR/outer" | cut -d ' ' -f 1)
+    make_bundle team "$outer" >"$BATS_TEST_TMPDIR/bundle"
+    jq -nc --rawfile outer "$BATS_TEST_TMPDIR/outer" --rawfile bundle "$BATS_TEST_TMPDIR/bundle" --arg o "$outer" --arg w "$WIDE" --arg t "$BUNDLE_TYPE" \
+        --arg inner "$(skopeo inspect --raw --tls-verify=false "docker://$REGISTRY/wide:1")" \
+        --arg b "sha256:$(sha256sum <"$BATS_TEST_TMPDIR/bundle" | cut -d ' ' -f 1)" --argjson bn "$(stat -c %s "$BATS_TEST_TMPDIR/bundle")" '
+        {"Content-Type": "application/vnd.oci.image.index.v1+json"} as $index |
+        ({schemaVersion: 2, layers: [{mediaType: $t, digest: $b, size: $bn}]} | tojson) as $signature |
+        [{path: "manifests/(1|\($o))", headers: ($index + {"Docker-Content-Digest": $o}), body: $outer},
+         {path: "manifests/\($w)", status: 503, times: 2}, {path: "manifests/\($w)", headers: ($index + {"Docker-Content-Digest": $w}), body: $inner},
+         {path: "blobs/\($b)", body: $bundle}, {path: "manifests/sha256-[0-9a-f]*[.]sig", headers: {"Content-Type": "application/vnd.oci.image.manifest.v1+json"}, body: $signature}]' >"$BATS_TEST_TMPDIR/rules"
+    start_rules failing <"$BATS_TEST_TMPDIR/rules"
+    trust_config "registries: {\"$RULES\": {url: \"http://$RULES\"}}" "$RULES/**" "{keys: [$STATE/keys/team.pub]}"
+    start_variantd nested --config "$STATE/trust.yaml" --profile "$PROFILES/h100.json"
+    first=$(code "/raw/v2/${RULES/:/--}/app/manifests/$outer")
+    [ "$first" = 502 ] || [ "$first" = 200 ] # the client of registries tries again by itself
+    for _ in 1 2 3; do second=$(code "/raw/v2/${RULES/:/--}/app/manifests/$outer"); done
+    [ "$second" = 200 ]
+    [ "$(code "/raw/v2/${RULES/:/--}/app/manifests/$WIDE")" = 200 ]
+    [ "$(verdict "ref=$RULES/app:1" "digest=$ARM" | jq -r .trust.verdict)" = good ]
+    [ "$(verdict "ref=$RULES/app:1" "digest=$CUDA" | jq -r .trust.verdict)" = bad ]
+    stop_daemon nested
+}
+
 @test "a layout in place of a registry has no signatures" {
     trust_config "layout: [\"registry.example=$STATE/images\"]" "registry.example/**" "{keys: [$STATE/keys/team.pub]}"
     start_variantd layout --config "$STATE/trust.yaml" --profile "$PROFILES/h100.json"

@@ -217,6 +217,21 @@ crowd()
     run -0 pull "$RULES/crowded:1"
 }
 
+@test "registries without referrers, however they say it: the signature under its tag is found" {
+    fresh refusing
+    "$VARIANTCTL" index copy --insecure "$REGISTRY" --quiet "$REGISTRY/refusing:1" "oci:$BATS_TEST_TMPDIR/refusing:1" >/dev/null
+    sign_payload team refusing "$INDEX"
+    skopeo copy --quiet --src-tls-verify=false "docker://$REGISTRY/refusing:${INDEX/:/-}.sig" "oci:$BATS_TEST_TMPDIR/refusing:${INDEX/:/-}.sig"
+    for status in 400 401 403 404 405 406 501; do
+        start_rules "refusing$status" "$BATS_TEST_TMPDIR/refusing" <<<"[{\"path\": \"/referrers/\", \"status\": $status}, {\"layout\": true}]"
+        trust_config '' "$RULES/**" "{keys: [$STATE/keys/team.pub]}"
+        run -0 pull "$RULES/refusing:1"
+        trust_config '' "$RULES/**" "{keys: [$STATE/keys/other.pub]}"
+        run ! pull "$RULES/refusing:1"
+        stop_daemon "refusing$status"
+    done
+}
+
 @test "a lock has the signature, and --locked asks for the same again" {
     trust_config '' "$REGISTRY/**" "{keys: [$STATE/keys/team.pub]}"
     fresh locked

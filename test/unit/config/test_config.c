@@ -38,6 +38,7 @@ static const char every_key[] =
     "os_features: [nydus.remoteimage.v1]\ncpu_levels: on\nchoose: shadow\n"
     "state_dir: /var/lib/x\nhost_names: [node1.example]\nlayout: [r.example=/srv/r, /srv/x]\n"
     "workload_annotations: [label, devices]\n"
+    "trust: {'r.example/**': {keys: [/k.pub], repository: match}}\n"
     "repositories: {'docker.io/**': {label: cpu}}\n";
 
 START_TEST(test_every_key)
