@@ -173,6 +173,7 @@ code()
     [ "$(id -u)" = 0 ] || skip "needs root"
     config
     # what this machine has is out of sight
+    # shellcheck disable=SC2016 # expanded inside
     check() { unshare --mount sh -c 'mkdir -p "$1/setup" "$1/opt" && mount --bind "$1/opt" /opt && mkdir -p /var/lib/ocivariant-setup &&
         mount --bind "$1/setup" /var/lib/ocivariant-setup && exec "$2" --check --config "$3"' sh "$BATS_TEST_TMPDIR" "$VARIANTD_BIN" "$STATE/trust.yaml"; }
     run -2 check
