@@ -181,7 +181,10 @@ int ocv_signature_check(const struct ocv_signature_keys *keys, const char *media
     }
     if (status == OCV_ERR_DATA && err) /* malformed is as good as none */
         err->status = OCV_ERR_UNTRUSTED;
-    OCV_TRY(status == OCV_ERR_DATA ? OCV_ERR_UNTRUSTED : status);
+    if (status < 0)
+        return status == OCV_ERR_DATA ? OCV_ERR_UNTRUSTED : status;
+    if (!key)
+        return untrusted(err, "no key given here made it");
     memcpy(out->key, key->digest, sizeof(out->key));
     return ocv_digest_bytes(bytes, len, out->document, err);
 }

@@ -53,7 +53,7 @@ static bool decide_image(struct passing *p, const struct decide *how,
 {
     struct wire_auth auth;
     char name[PINNED_TEXT_MAX], refused[DECIDE_REASON_MAX] = "";
-    bool pinned = pinned_by_digest(p->reference);
+    bool pinned = p->reference && pinned_by_digest(p->reference);
     bool read = pinned && wire_read_auth(request->message, request->len, &auth, NULL) == OCV_OK;
     /* of a tag the mirror or a verifier decides; what cannot be read may be a pin */
     bool needed = p->reference
@@ -62,7 +62,7 @@ static bool decide_image(struct passing *p, const struct decide *how,
     if (!read && needed)
         grpc_call_finish(p->call, GRPC_FAILED_PRECONDITION,
                          "ocivariant: the request cannot be read, and its image has to be signed");
-    if (!read)
+    if (!read || !p->reference)
         return !needed;
     bool decided = false, silent = false;
     enum place_given place =
