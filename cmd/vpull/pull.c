@@ -54,6 +54,22 @@ static int no_match(struct pull *pull, struct ocv_error *err)
     return status;
 }
 
+/* A tag that rules of another registry would know was taken as it is. */
+static void pull_note_mirror(const struct pull *pull)
+{
+    char place[300];
+    const struct ocv_reference *reference = pull->image.reference;
+    const char *of = NULL;
+    if (reference && reference->tag && !reference->digest &&
+        !ocv_index_has_variants(pull->image.index))
+        of = image_mirrors(pull->cli, reference, place, sizeof(place));
+    if (of)
+        progress_message(pull->progress,
+                         "note: tag %s was taken as it is, since no tag rules are for %s; if that "
+                         "mirrors %s, say so: registries: {%s: {mirror_of: %s}}",
+                         reference->tag, place, of, place, of);
+}
+
 static int resolve_entry(struct pull *pull, struct ocv_error *err)
 {
     const struct pull_options *options = pull->options;
@@ -87,6 +103,8 @@ static int resolve_entry(struct pull *pull, struct ocv_error *err)
     OCV_TRY(pull_check_signature(pull, err));
     /* Always show a choice by tag rule: nothing in the registry tells of it. */
     const char *tag = image_tag(&pull->image, pull->entry);
+    if (!tag && !options->quiet && !options->print_ref)
+        pull_note_mirror(pull);
     if (tag && (options->print_ref || options->quiet))
         fprintf(stderr, "%s: %s: tag %s by the tag rules of %s\n", pull->cli->program,
                 pull->image.text, tag, ocv_tag_choice_family(pull->image.choice));
@@ -132,11 +150,43 @@ static int print_result(const struct pull *pull, const struct destination *desti
     return status;
 }
 
+/* The chosen image's manifest; where the place lacks it and may, the next best one that it has. */
+static int read_child(struct pull *pull, struct ocv_error *err)
+{
+    struct ocv_descriptor descriptor;
+    const struct ocv_entry *best = pull->entry;
+    char name[80], other[80];
+    OCV_TRY(child_descriptor(best, &descriptor, err));
+    int status = child_read(pull->cli, &pull->image, &descriptor, &pull->child, err);
+    bool next = status == OCV_ERR_NOT_FOUND && pull->image.reference && !pull->options->locked &&
+                !pull->options->choice && !pull->cli->label &&
+                ocv_config_takes_next(pull->cli->config, pull->image.reference);
+    size_t n = ocv_decision_order_count(pull->decision), i = 0;
+    while (next && i < n && ocv_decision_order(pull->decision, i) != best)
+        i++;
+    for (i++; next && status == OCV_ERR_NOT_FOUND && i < n; i++) {
+        pull->entry = ocv_decision_order(pull->decision, i);
+        child_free(&pull->child);
+        OCV_TRY(child_descriptor(pull->entry, &descriptor, err));
+        status = child_read(pull->cli, &pull->image, &descriptor, &pull->child, err);
+    }
+    if (status == OCV_OK && pull->entry != best)
+        progress_warn(pull->progress, pull->cli->program,
+                      "%s: %s fits best and is not mirrored here; %s is the next best",
+                      pull->image.text, explain_name(pull->image.index, best, name, sizeof(name)),
+                      explain_name(pull->image.index, pull->entry, other, sizeof(other)));
+    if (status == OCV_ERR_NOT_FOUND && best->label) {
+        ocv_error_prefix(err, "variant %s", best->label);
+        ocv_error_hint(err, "the index has it, and this place does not: is it a copy of a part of "
+                            "the index (variantctl index copy --for)?");
+    }
+    return status;
+}
+
 static int pull_one(struct pull *pull, const struct destination *destination, const char *argument,
                     struct ocv_error *err)
 {
     char where[512] = "";
-    struct ocv_descriptor descriptor;
     /* "host/repo:tag" for the result: --tag, else the name asked for. A digest alone names nothing.
      */
     const char *tag = pull->options->tag;
@@ -152,14 +202,7 @@ static int pull_one(struct pull *pull, const struct destination *destination, co
         pull->name = NULL;
         return ocv_error_nomem(err);
     }
-    OCV_TRY(child_descriptor(pull->entry, &descriptor, err));
-    int read = child_read(pull->cli, &pull->image, &descriptor, &pull->child, err);
-    if (read == OCV_ERR_NOT_FOUND && pull->entry->label) {
-        ocv_error_prefix(err, "variant %s", pull->entry->label);
-        ocv_error_hint(err, "the index has it, and this place does not: is it a copy of a part of "
-                            "the index (variantctl index copy --for)?");
-    }
-    OCV_TRY(read);
+    OCV_TRY(read_child(pull, err));
     OCV_TRY(pull_announce(pull, err));
     if (!pull->entry->has_platform)
         OCV_TRY(pull_check_lone(pull, err));
@@ -221,6 +264,9 @@ int pull_image(struct cli *cli, const struct pull_options *options, struct progr
     if (status < 0)
         return status;
     OCV_TRY(resolve_entry(&pull, err));
+    if (options->print_ref && pull.image.reference &&
+        ocv_config_takes_next(cli->config, pull.image.reference))
+        OCV_TRY(read_child(&pull, err));
     return options->print_ref ? print_reference(&pull, pull_digest_reference(&pull), err)
                               : pull_one(&pull, destination, argument, err);
 }

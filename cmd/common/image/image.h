@@ -159,6 +159,11 @@ int child_config(struct cli *cli, const struct image *image, const struct manife
 void image_explain_missing(struct cli *cli, const struct ocv_reference *reference,
                            struct ocv_error *err);
 
+/** Would tag rules know the repository if its registry, or a part of it (`place`), mirrored another
+ *  one? That one, or NULL; also where rules know it as it is. */
+const char *image_mirrors(struct cli *cli, const struct ocv_reference *reference, char *place,
+                          size_t size);
+
 /* This machine's tag rules, and the choice among a repository's tags. */
 
 /** Load the shipped rules, then the administrator's (OCV_PATH_TAG_RULES), which replace families of

@@ -31,26 +31,43 @@ static int by_likeness(const void *a, const void *b, void *wanted)
     return m != n ? (m < n ? 1 : -1) : strcmp(x, y);
 }
 
-/* True if rules would know the name with "registries: {HOST: {mirror_of: docker.io}}". */
-static bool mirrors_a_family(struct cli *cli, const struct ocv_reference *reference)
+#define PREFIX_MAX 2u /* components of a path before the name that is mirrored */
+
+const char *image_mirrors(struct cli *cli, const struct ocv_reference *reference, char *place,
+                          size_t size)
 {
-    char text[600];
-    ocv_auto(ocv_reference) there = NULL;
-    ocv_auto(ocv_tag_rules) here_rules = NULL;
-    ocv_auto(ocv_tag_rules) there_rules = NULL;
-    if (!strcmp(reference->host, "docker.io") ||
-        snprintf(text, sizeof(text), "docker.io/%s", reference->repository) >= (int)sizeof(text) ||
-        ocv_reference_parse(text, &there, NULL) < 0 ||
-        rules_load(cli, reference, &here_rules, NULL) < 0 || ocv_tag_rules_count(here_rules) > 0 ||
-        rules_load(cli, there, &there_rules, NULL) < 0)
-        return false;
-    return ocv_tag_rules_count(there_rules) > 0;
+    static const char *const registries[] = {"docker.io", "ghcr.io", "quay.io", "nvcr.io"};
+    ocv_auto(ocv_tag_rules) here = NULL;
+    const char *tag_rules = ocv_config_get(cli->config, "tag_rules"), *path = reference->repository;
+    for (size_t i = 0; i < sizeof(registries) / sizeof(*registries); i++)
+        if (!strcmp(reference->host, registries[i]))
+            return NULL;
+    if ((tag_rules && !strcmp(tag_rules, "off")) || rules_load(cli, reference, &here, NULL) < 0 ||
+        ocv_tag_rules_count(here) > 0)
+        return NULL;
+    for (unsigned n = 0; n <= PREFIX_MAX && path; n++) {
+        for (size_t i = 0; i < sizeof(registries) / sizeof(*registries); i++) {
+            char text[600];
+            ocv_auto(ocv_reference) there = NULL;
+            ocv_auto(ocv_tag_rules) rules = NULL;
+            int len = snprintf(text, sizeof(text), "%s/%s", registries[i], path);
+            if (len < (int)sizeof(text) && ocv_reference_parse(text, &there, NULL) == OCV_OK &&
+                rules_load(cli, there, &rules, NULL) == OCV_OK && ocv_tag_rules_count(rules) > 0) {
+                bool part = path > reference->repository;
+                snprintf(place, size, "%s%s%.*s", reference->host, part ? "/" : "",
+                         part ? (int)(path - reference->repository - 1) : 0, reference->repository);
+                return registries[i];
+            }
+        }
+        path = (path = strchr(path, '/')) ? path + 1 : NULL;
+    }
+    return NULL;
 }
 
 void image_explain_missing(struct cli *cli, const struct ocv_reference *reference,
                            struct ocv_error *err)
 {
-    char tags[400] = "", mirror[200] = "";
+    char tags[400] = "", mirror[200] = "", place[80];
     struct ocv_error failure = {0};
     ocv_auto_tags found = {0};
     if (!err || *err->hint || !cli->registry || !reference->tag || reference->digest)
@@ -79,11 +96,11 @@ void image_explain_missing(struct cli *cli, const struct ocv_reference *referenc
             snprintf(tags + used, sizeof(tags) - used, "%s",
                      ocv_nearest_question(ocv_nearest_meant(&nearest), question));
     }
-    if (status >= 0 && mirrors_a_family(cli, reference))
+    const char *of = status >= 0 ? image_mirrors(cli, reference, place, sizeof(place)) : NULL;
+    if (of)
         snprintf(mirror, sizeof(mirror),
-                 "; if %.80s mirrors docker.io, configure it: registries: {%.80s: {mirror_of: "
-                 "docker.io}}",
-                 reference->host, reference->host);
+                 "; if %s mirrors %s, configure it: registries: {%s: {mirror_of: %s}}", place, of,
+                 place, of);
     if (*tags || *mirror)
         ocv_error_hint(err, "%s%s", tags, *tags ? mirror : mirror + (*mirror ? 2 : 0));
 }

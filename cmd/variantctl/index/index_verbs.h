@@ -211,7 +211,7 @@ int copy_referrers(struct copier *copier, const struct image *from, const char *
 
 struct sparse_options {
     struct ocv_option_list fleet; /**< --for: as for coverage */
-    bool sparse, prune, all_ranks;
+    bool sparse, prune, all_ranks, update;
 };
 /** Zero-initialise. */
 struct sparse {

@@ -23,6 +23,10 @@ static const struct ocv_option options[] = {
     {.name = "prune",
      .help = "with --for: an index of what is copied (new digest)",
      OCV_OPTION_FLAG(struct copy, sparse.prune)},
+    {.name = "update",
+     .help = "with --for: TO is such a copy; add what it lacks now",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_FLAG(struct copy, sparse.update)},
     {.name = "all-ranks",
      .help = "with --for: also what these machines could run",
      .flags = OCV_OPTION_MORE,
@@ -51,15 +55,20 @@ static void build_free_at(struct build **b)
 
 static int check_sparse(const struct sparse_options *o, struct ocv_error *err)
 {
-    if (o->fleet.n && o->sparse == o->prune)
+    if (o->update && o->prune)
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "index copy: --update keeps what is there, and --prune makes another "
+                             "index");
+    if (o->fleet.n && !o->update && o->sparse == o->prune)
         return ocv_error_set(err, OCV_ERR_INVALID,
                              "index copy: --for needs --sparse, where the index stays as it is, or "
                              "--prune, where it becomes one of what is copied");
-    if (!o->fleet.n && (o->sparse || o->prune || o->all_ranks))
+    if (!o->fleet.n && (o->sparse || o->prune || o->all_ranks || o->update))
         return ocv_error_set(err, OCV_ERR_INVALID, "index copy: --%s needs --for, the machines",
-                             o->sparse  ? "sparse"
-                             : o->prune ? "prune"
-                                        : "all-ranks");
+                             o->sparse   ? "sparse"
+                             : o->update ? "update"
+                             : o->prune  ? "prune"
+                                         : "all-ranks");
     return OCV_OK;
 }
 
@@ -97,6 +106,11 @@ int cmd_index_copy(struct cli *cli, int argc, char **argv)
     OCV_TRY(cli_load(cli, err));
     OCV_TRY(place_open(cli, cli->arguments[1], &b->to, err));
     OCV_TRY(publication_begin(&b->publication, &b->to, &b->options, err));
+    struct ocv_descriptor there;
+    int status = copy.sparse.update ? place_head(&b->to, b->to.tag, &there, err) : OCV_OK;
+    if (status == OCV_ERR_NOT_FOUND)
+        ocv_error_hint(err, "the first copy is made with --sparse");
+    OCV_TRY(status);
     OCV_TRY(image_open(cli, cli->arguments[0], &image, err));
     if (copy.sparse.fleet.n) {
         OCV_TRY(sparse_choose(cli, &copy.sparse, &image, &sparse, err));
@@ -115,9 +129,9 @@ int cmd_index_copy(struct cli *cli, int argc, char **argv)
                                                : OCV_MEDIA_TYPE_MANIFEST;
     if (copy.sparse.prune)
         OCV_TRY(sparse_prune(&image, &sparse, &pruned, err));
-    int status =
+    status =
         publication_write(&b->publication, type, copy.sparse.prune ? &pruned : &image.body, err);
-    if (status < 0 && copy.sparse.sparse && err->http_status == 400)
+    if (status < 0 && copy.sparse.fleet.n && !copy.sparse.prune && err->http_status == 400)
         ocv_error_hint(err, "a registry that wants all images of an index takes one with --prune");
     OCV_TRY(status);
     progress_finish(copier.progress);

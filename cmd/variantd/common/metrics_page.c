@@ -154,6 +154,7 @@ int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, st
     print_family(p, METRIC_SHADOW_TOTAL, &m->families[METRICS_SHADOW]);
     print_number(p, m, METRIC_DENY_TOTAL);
     print_number(p, m, METRIC_UNTRUSTED_TOTAL);
+    print_number(p, m, METRIC_SPARSE_NEXT_TOTAL);
     print_family(p, METRIC_UPSTREAM_REQUESTS_TOTAL, &m->families[METRICS_UPSTREAM]);
     print_family(p, METRIC_UPSTREAM_ERRORS_TOTAL, &m->families[METRICS_ERRORS]);
     print_family(p, METRIC_PROVIDER_FAILURES_TOTAL, &m->families[METRICS_FAILURES]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From the document at a name to this node's choice. */
+#include "cmd/common/image/image.h"
 #include "cmd/common/image/nested_index.h"
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
@@ -138,16 +139,55 @@ static void tell_denied(struct mirror_choice *choice, const struct ocv_reference
     log_line(LOG_LEVEL_INFO, "%s:%s: %s", reference->name, reference->tag, choice->message);
 }
 
+/* The entry; or where the registry lacks it and may (`sparse: next`), the next best that is there.
+ */
+static const struct ocv_entry *find_present(const struct mirror *mirror, const struct source *from,
+                                            const struct ocv_reference *reference,
+                                            const struct ocv_index *index,
+                                            const struct ocv_decision *decision, size_t len,
+                                            struct mirror_choice *choice)
+{
+    const struct ocv_entry *best = ocv_decision_selected(decision), *entry = best;
+    size_t n = ocv_decision_order_count(decision), i = 0;
+    char name[80], other[80];
+    if (!entry || !from->client || !ocv_config_takes_next(mirror->settings->config, reference))
+        return entry;
+    while (i < n && ocv_decision_order(decision, i) != best)
+        i++;
+    budget_read_end(len);
+    for (; entry; entry = ++i < n ? ocv_decision_order(decision, i) : NULL) {
+        struct ocv_reference child = *reference;
+        struct head head = {0};
+        struct ocv_error why = {0};
+        child.tag = NULL;
+        child.digest = (char *)(uintptr_t)entry->digest; /* borrowed for this call */
+        metrics_raise(mirror->metrics, METRICS_UPSTREAM, "head", NULL, 1);
+        if (upstream_head(from, &child, NULL, &head, &why) != OCV_ERR_NOT_FOUND)
+            break;
+    }
+    budget_read_begin(len);
+    if (!entry || entry == best)
+        return best;
+    choice->next = true;
+    metrics_add(mirror->metrics, METRIC_SPARSE_NEXT_TOTAL, 1);
+    log_line(LOG_LEVEL_WARNING,
+             "%s:%s: %s fits best and is not mirrored there; %s is the next best", reference->name,
+             reference->tag, explain_name(index, best, name, sizeof(name)),
+             explain_name(index, entry, other, sizeof(other)));
+    return entry;
+}
+
 static int decide_entry(struct mirror_choice *choice, const struct mirror *mirror,
                         const struct source *from, const struct ocv_reference *reference,
-                        const struct ocv_index *index, const struct snapshot *snapshot,
+                        const struct ocv_index *index, const struct snapshot *snapshot, size_t len,
                         struct ocv_error *err)
 {
     struct ocv_resolve_options options = {
         .preferences = ocv_config_preferences_for(mirror->settings->config, reference)};
     ocv_auto(ocv_decision) decision = NULL;
     OCV_TRY(ocv_resolve(index, snapshot->profile, &options, &decision, err));
-    const struct ocv_entry *entry = ocv_decision_selected(decision);
+    const struct ocv_entry *entry =
+        find_present(mirror, from, reference, index, decision, len, choice);
     uint64_t n = 0;
     for (size_t i = 0; i < ocv_decision_rejected_count(decision); i++) {
         struct ocv_rejection r = ocv_decision_rejected(decision, i);
@@ -224,7 +264,7 @@ struct mirror_choice *choice_make(const struct mirror *mirror, const struct sour
         settings_on(mirror->settings, reference, "cpu_levels"))
         status = find_in(from, reference, document, &host, &index, &err);
     if (status == OCV_OK && index)
-        status = decide_entry(choice, mirror, from, reference, index, snapshot, &err);
+        status = decide_entry(choice, mirror, from, reference, index, snapshot, len, &err);
     ocv_index_free(index);
     index = NULL;
     budget_read_end(len);

@@ -136,7 +136,7 @@ static int find_choice(struct lookup *l, struct tag **tag, struct mirror_choice 
         if (!*out) {
             *out = choice_make(l->mirror, &l->from, l->q->reference, document, l->snapshot);
             choice_key(l, document->descriptor.digest, &key);
-            if (*out && !ruled)
+            if (*out && !ruled && !(*out)->next)
                 cache_keep(l->mirror->choices, &key, *out, WEIGHT_CHOICE);
         }
         return *out && *tag ? OCV_OK : ocv_error_nomem(err);

@@ -72,6 +72,7 @@ struct mirror_choice {
     struct ocv_descriptor child;
     char label[LABEL_BYTES]; /* empty for an entry without label; for CPU levels, the platform */
     char message[256];       /* NO_FIT: what `deny` keeps away, or empty; UPSTREAM: the fault */
+    bool next;               /* not the best one, which the registry lacks: not to be kept */
     char parent[OCV_DIGEST_MAX]; /* by tag rules: the document of the chosen tag; else empty */
     /* To be recorded once the child has been seen; whoever takes it out owns it. NULL: recorded
      * already, or nothing to record. */

@@ -93,6 +93,7 @@ void ocv_config_clear(struct ocv_config *c, const char *key)
         free(c->path_mirrors);
         c->path_mirrors = NULL;
         c->n_path_mirrors = 0;
+        ocv_strings_clear(&c->sparse);
         for (size_t i = 0; i < c->n_file_origins; i++) {
             free(c->file_origins[i].host);
             free(c->file_origins[i].origin);

@@ -110,6 +110,8 @@ bool ocv_config_trust_anywhere(const struct ocv_config *config);
 /** How many rules there are in all; `out` (may be NULL) becomes the i-th. */
 size_t ocv_config_trust_rules(const struct ocv_config *config, size_t i,
                               struct ocv_trust_rule *out);
+/** Is the next best build taken where the reference's registry lacks the best one (`sparse`)? */
+bool ocv_config_takes_next(const struct ocv_config *config, const struct ocv_reference *reference);
 /** HOST/REPOSITORY of what the reference's registry mirrors, by `mirror_of`; false: it mirrors
  *  none. */
 bool ocv_config_upstream_name(const struct ocv_config *config,

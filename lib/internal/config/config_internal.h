@@ -31,6 +31,14 @@ struct ocv_repository_setting {
     struct ocv_config *config;
 };
 
+#define OCV_PLAIN_NAME_MAX 512
+/** HOST/PATH by which names are compared, however they are spelt: the host in lower case, without
+ * the port that a registry has anyway, Docker Hub by its usual name and with library/. False: too
+ *  long. */
+bool ocv_plain_name(const char *host, const char *path, char *out, size_t size);
+/** The same of "HOST" or "HOST/PATH". */
+bool ocv_plain_text(const char *text, char *out, size_t size);
+
 /** Whose signature the images of some repositories need. */
 struct ocv_trust_setting {
     char *glob, *origin, *pattern; /* as in ocv_repository_setting */
@@ -58,6 +66,7 @@ struct ocv_config {
     size_t n_overrides;
     struct ocv_registry_config *registries;
     size_t n_registries;
+    struct ocv_strings sparse; /* registries, and parts of them, with `sparse: next` */
     struct ocv_path_mirror *path_mirrors;
     size_t n_path_mirrors;
     struct ocv_trust_setting *trust;

@@ -71,7 +71,8 @@ bool ocv_config_differs(const struct ocv_config *a, const struct ocv_config *b, 
                      text_differs(x->key, y->key) || text_differs(x->mirror_of, y->mirror_of) ||
                      x->insecure != y->insecure;
         }
-        differ = differ || a->n_path_mirrors != b->n_path_mirrors;
+        differ = differ || a->n_path_mirrors != b->n_path_mirrors ||
+                 strings_differ(&a->sparse, &b->sparse);
         for (size_t i = 0; !differ && i < a->n_path_mirrors; i++)
             differ = text_differs(a->path_mirrors[i].prefix, b->path_mirrors[i].prefix) ||
                      text_differs(a->path_mirrors[i].of, b->path_mirrors[i].of);

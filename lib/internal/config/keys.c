@@ -111,9 +111,11 @@ static const struct ocv_yaml_rule insecure = {
     .takes = OCV_TAKES_TEXT,
     .wanted = "true or false",
     .words = (const char *const[]){"true", "false", "yes", "no", NULL}};
+static const struct ocv_yaml_rule sparse = WORDS("next", "error");
 static const struct ocv_yaml_key registry_keys[] = {
     {"url", &any_text, false},  {"insecure", &insecure, false}, {"ca", &any_text, false},
-    {"cert", &any_text, false}, {"key", &any_text, false},      {"mirror_of", &host, false}};
+    {"cert", &any_text, false}, {"key", &any_text, false},      {"mirror_of", &host, false},
+    {"sparse", &sparse, false}};
 static const struct ocv_yaml_table registry_table = {"a registry", OCV_YAML_KEYS(registry_keys)};
 static const struct ocv_yaml_rule registry = {
     .takes = OCV_TAKES_MAP, .empty = true, .table = &registry_table};

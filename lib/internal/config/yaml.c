@@ -70,6 +70,16 @@ static int read_map(const struct config_reader *r, const char *key, const struct
     return OCV_OK;
 }
 
+static int read_sparse(const struct config_reader *r, const struct ocv_yaml *map)
+{
+    char at[ORIGIN_MAX];
+    const char *text = ocv_yaml_text(map, "sparse");
+    return text && !strcmp(text, "next")
+               ? ocv_strings_add(&r->config->sparse, map->key, strlen(map->key),
+                                 origin_of(r, map, at), r->file.err)
+               : OCV_OK;
+}
+
 static int read_registry(const struct config_reader *r, const struct ocv_yaml *map)
 {
     char at[ORIGIN_MAX];
@@ -103,6 +113,7 @@ static int read_registry(const struct config_reader *r, const struct ocv_yaml *m
         if (!o->host || !o->origin)
             return ocv_error_nomem(r->file.err);
     }
+    OCV_TRY(read_sparse(r, map));
     const char *insecure = ocv_yaml_text(map, "insecure");
     s->insecure = insecure && (!strcmp(insecure, "true") || !strcmp(insecure, "yes"));
     return OCV_OK;
@@ -115,9 +126,12 @@ static int read_path(const struct config_reader *r, const struct ocv_yaml *map)
     char at[ORIGIN_MAX], host[300];
     struct ocv_config *c = r->config;
     const char *of = ocv_yaml_text(map, "mirror_of");
-    if (!of || map->n != 1)
+    const bool also = ocv_yaml_get(map, "sparse") != NULL;
+    OCV_TRY(read_sparse(r, map));
+    if (!of || map->n != 1 + (size_t)also)
         return ocv_error_set(r->file.err, OCV_ERR_CONFIG,
-                             "%s: %s: a path of a registry has mirror_of, and nothing else",
+                             "%s: %s: a path of a registry has mirror_of, may have sparse, and "
+                             "nothing else",
                              origin_of(r, map, at), map->key);
     struct ocv_path_mirror *m = ocv_array_grow(&c->path_mirrors, c->n_path_mirrors);
     if (!m)

@@ -90,12 +90,56 @@ has() { [ -e "$1/blobs/sha256/${2#sha256:}" ]; }
     run -0 --separate-stderr "$VARIANTCTL" index copy --dry-run --for "$STATE/fleet" --sparse "oci:$STATE/images:told" "oci:$BATS_TEST_TMPDIR/none:app"
     [[ $stderr == *"left out: rocm7.1"* ]]
     [ ! -e "$BATS_TEST_TMPDIR/none" ]
-    for wrong in "--sparse" "--prune" "--all-ranks" "--for $STATE/fleet" "--for $STATE/fleet --sparse --prune"; do
+    for wrong in "--sparse" "--prune" "--all-ranks" "--update" "--for $STATE/fleet" "--for $STATE/fleet --sparse --prune" "--for $STATE/fleet --update --prune"; do
         # shellcheck disable=SC2086 # several words
         run -2 "$VARIANTCTL" index copy $wrong "oci:$STATE/images:told" "oci:$BATS_TEST_TMPDIR/none:app"
     done
     run -4 "$VARIANTCTL" index copy --for "$STATE/fleet" --sparse "oci:$STATE/images:cpu" "oci:$BATS_TEST_TMPDIR/none:app"
     [[ $output == *"is no index: there is nothing to leave out"* ]]
+}
+
+@test "--update adds what a fleet needs since, and wants a copy to be there" {
+    local to=$BATS_TEST_TMPDIR/mirror
+    run -1 "$VARIANTCTL" index copy --for "$STATE/fleet" --update "oci:$STATE/images:told" "oci:$to:app"
+    [[ $output == *"hint: the first copy is made with --sparse"* ]]
+    [ ! -e "$to" ]
+    "$VARIANTCTL" index copy --quiet --for "$STATE/fleet" --sparse "oci:$STATE/images:told" "oci:$to:app"
+    run ! has "$to" "$(digest_of rocm7.1)"
+    run -0 --separate-stderr "$VARIANTCTL" index copy --for "$PROFILES/mi300x.json" --update "oci:$STATE/images:told" "oci:$to:app"
+    [[ $output == *unchanged* ]]
+    has "$to" "$(digest_of rocm7.1)"
+    has "$to" "$(digest_of cuda12.8)" # what was there stays
+}
+
+@test "sparse: next takes the next best that is there, and tells; error, which is the default, names what is missing" {
+    local to=$BATS_TEST_TMPDIR/sparse cuda cpu
+    cuda=$(digest_of cuda12.8) cpu=$(digest_of cpu.v3)
+    "$VARIANTCTL" index copy --quiet --for "$PROFILES/laptop.json" --sparse "oci:$STATE/images:told" "oci:$to:app"
+    run ! has "$to" "$cuda"
+    start_rules sparse "$to" <<<'[{"layout": true}]'
+    for said in '' 'sparse: error'; do
+        printf 'registries: {"%s": {insecure: true, %s}}\n' "$RULES" "$said" >"$BATS_TEST_TMPDIR/config.yaml"
+        run -1 "$VPULL" --config "$BATS_TEST_TMPDIR/config.yaml" --profile "$PROFILES/h100.json" --to "oci:$BATS_TEST_TMPDIR/none" "$RULES/any:app"
+        [[ $output == *"variant cuda12.8: "* ]]
+    done
+    printf 'registries: {"%s": {url: "http://%s", sparse: next}}\nsocket: %s\n' "$RULES" "$RULES" "$STATE/variantd.sock" >"$BATS_TEST_TMPDIR/config.yaml"
+    run -0 --separate-stderr "$VPULL" --config "$BATS_TEST_TMPDIR/config.yaml" --profile "$PROFILES/h100.json" --dry-run "$RULES/any:app"
+    [ "$output" = "$cpu" ]
+    [[ $stderr == *"warning: $RULES/any:app: cuda12.8 fits best and is not mirrored here; cpu.v3 is the next best"* ]]
+    run -0 --separate-stderr "$VPULL" --config "$BATS_TEST_TMPDIR/config.yaml" --profile "$PROFILES/h100.json" --print-ref "$RULES/any:app"
+    [ "$output" = "$RULES/any@$cpu" ]
+    # the mirror of a node
+    start_variantd --config "$BATS_TEST_TMPDIR/config.yaml" --profile "$PROFILES/h100.json"
+    ask HEAD "/v2/any/manifests/app?ns=$RULES"
+    [ "$(header docker-content-digest)" = "$cpu" ]
+    [ "$(metric variantd_sparse_next_total)" = 1 ]
+    grep -q "$RULES/any:app: cuda12.8 fits best and is not mirrored there; cpu.v3 is the next best" "$STATE/log/variantd"
+    # when it is mirrored, it is taken
+    "$VARIANTCTL" index copy --quiet --for "$PROFILES/h100.json" --update "oci:$STATE/images:told" "oci:$to:app"
+    ask HEAD "/v2/any/manifests/app?ns=$RULES"
+    [ "$(header docker-content-digest)" = "$cuda" ]
+    stop_daemon variantd
+    stop_daemon sparse
 }
 
 # start_distribution3: one that takes an index some of whose images are not there; sets REGISTRY

@@ -24,7 +24,7 @@ fresh()
     "$VARIANTCTL" index create --quiet "oci:$STATE/images:${1//\//-}" --namespaces 'nvidia, amd, x86_64' \
         "null=oci:$STATE/images:cpu" "cuda12.8=oci:$STATE/images:cuda,nvidia :: cuda_version_lower_bound :: 12.8" \
         --annotation "org.opencontainers.image.title=$1" >/dev/null
-    push_layout "$STATE/images:${1//\//-}" "$REGISTRY/$1:1"
+    "$VARIANTCTL" index copy --quiet --insecure "$REGISTRY" "oci:$STATE/images:${1//\//-}" "$REGISTRY/$1:1" >/dev/null
     INDEX=$(skopeo inspect --raw --tls-verify=false "docker://$REGISTRY/$1:1" | sha256sum)
     INDEX=sha256:${INDEX%% *}
 }
@@ -230,6 +230,49 @@ crowd()
         run ! pull "$RULES/refusing:1"
         stop_daemon "refusing$status"
     done
+}
+
+@test "a registry with the referrers API has the bundles there, over its pages" {
+    start_daemon full "$OCV_BUILD/test/tools/fullregistry" --page 2
+    await full grep -q . "$STATE/log/full"
+    REGISTRY=127.0.0.1:$(head -n 1 "$STATE/log/full")
+    fresh full
+    trust_config '' "$REGISTRY/**" "{keys: [$STATE/keys/team.pub]}"
+    for key in other other other team; do
+        run -4 pull "$REGISTRY/full:1"
+        make_bundle "$key" "$INDEX" | jq -c --arg n "$((n += 1))" '.verificationMaterial.publicKey.hint = $n' >"$BATS_TEST_TMPDIR/bundle"
+        attach_bundle full "$INDEX" "$BATS_TEST_TMPDIR/bundle"
+    done
+    [ "$(curl -s -o /dev/null -w '%{http_code}' "http://$REGISTRY/v2/full/manifests/${INDEX/:/-}")" = 404 ]
+    run -0 pull "$REGISTRY/full:1"
+    stop_daemon full
+}
+
+@test "what keys do not stop: an older index that was signed, under a tag that was moved back" {
+    trust_config '' "$REGISTRY/**" "{keys: [$STATE/keys/team.pub]}"
+    fresh rollback
+    sign_bundle team rollback "$INDEX"
+    old=$INDEX
+    "$VARIANTCTL" index add --quiet --insecure "$REGISTRY" "$REGISTRY/rollback:1" "rocm7.1=oci:$STATE/images:rocm,amd :: gfx_arch :: gfx942" >/dev/null
+    run -4 pull "$REGISTRY/rollback:1"
+    curl -sf -H 'Accept: application/vnd.oci.image.index.v1+json' "http://$REGISTRY/v2/rollback/manifests/$old" >"$BATS_TEST_TMPDIR/old"
+    put_manifest rollback 1 application/vnd.oci.image.index.v1+json "$BATS_TEST_TMPDIR/old"
+    run -0 pull "$REGISTRY/rollback:1"
+}
+
+@test "a registry that shows a signature to one client and not to another: the other one refuses" {
+    fresh shown
+    "$VARIANTCTL" index copy --insecure "$REGISTRY" --quiet "$REGISTRY/shown:1" "oci:$BATS_TEST_TMPDIR/shown:1" >/dev/null
+    sign_payload team shown "$INDEX"
+    skopeo copy --quiet --src-tls-verify=false "docker://$REGISTRY/shown:${INDEX/:/-}.sig" "oci:$BATS_TEST_TMPDIR/shown:${INDEX/:/-}.sig"
+    start_rules shown "$BATS_TEST_TMPDIR/shown" <<<'[{"path": "/v2/$", "auth": "^$", "status": 401, "headers": {"WWW-Authenticate": "Basic realm=x"}},
+        {"path": "[.]sig$", "auth": "^$", "status": 404}, {"layout": true}]'
+    trust_config '' "$RULES/**" "{keys: [$STATE/keys/team.pub]}"
+    run -4 pull "$RULES/shown:1"
+    printf '{"auths": {"%s": {"auth": "%s"}}}' "$RULES" "$(printf user:secret | base64)" >"$BATS_TEST_TMPDIR/auth.json"
+    run -0 pull --authfile "$BATS_TEST_TMPDIR/auth.json" "$RULES/shown:1"
+    run -4 pull "$RULES/shown:1"
+    stop_daemon shown
 }
 
 @test "a lock has the signature, and --locked asks for the same again" {

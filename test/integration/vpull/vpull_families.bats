@@ -108,3 +108,16 @@ END
     printf 'h100 v0.16.0-cu13.0\nb5090 -\na10 v0.16.0-cu12.8\n' | everyone docker.io/openmmlab/lmdeploy:v0.16.0
     printf 'h100 %s\nb5090 -\np100 -\n' 25.12.0-cuda13.0-py3.13 | everyone docker.io/nvidia/cuopt:25.12.0
 }
+
+@test "a tag of what looks like a mirror is taken as it is, with a note; said to be one, the rules apply" {
+    skopeo --insecure-policy copy --quiet --dest-tls-verify=false "oci:$STATE/layout:one" "docker://$REGISTRY/hub/ollama/ollama:latest" 3>&-
+    skopeo --insecure-policy copy --quiet --dest-tls-verify=false "oci:$STATE/layout:one" "docker://$REGISTRY/hub/ollama/ollama:rocm" 3>&-
+    skopeo --insecure-policy copy --quiet --dest-tls-verify=false "oci:$STATE/layout:one" "docker://$REGISTRY/own/app:latest" 3>&-
+    run -0 --separate-stderr "$VPULL" --insecure "$REGISTRY" --profile "$STATE/mi300.json" --dry-run "$REGISTRY/hub/ollama/ollama:latest"
+    [[ $stderr == *"note: tag latest was taken as it is, since no tag rules are for $REGISTRY/hub; if that mirrors docker.io, say so: registries: {$REGISTRY/hub: {mirror_of: docker.io}}"* ]]
+    run -0 --separate-stderr "$VPULL" --insecure "$REGISTRY" --profile "$STATE/mi300.json" --dry-run "$REGISTRY/own/app:latest"
+    [[ $stderr != *"note: tag"* ]]
+    printf 'registries: {"%s": {insecure: true}, "%s/hub": {mirror_of: docker.io}}\n' "$REGISTRY" "$REGISTRY" >"$BATS_TEST_TMPDIR/config.yaml"
+    run -0 --separate-stderr "$VPULL" --config "$BATS_TEST_TMPDIR/config.yaml" --profile "$STATE/mi300.json" --dry-run "$REGISTRY/hub/ollama/ollama:latest"
+    [[ $stderr == *"tag rocm by the tag rules of ollama"* && $stderr != *"note: tag"* ]]
+}
