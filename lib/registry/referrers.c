@@ -32,9 +32,10 @@ static int on_body(void *data, const char *bytes, size_t len)
 }
 
 int ocv_referrers_read(const char *what, const struct ocv_buffer *body, json_t *out, json_t *seen,
-                       struct ocv_error *err)
+                       size_t *entries, struct ocv_error *err)
 {
     ocv_auto_json *root = NULL;
+    *entries = 0;
     OCV_TRY(ocv_json_load_counted(what, body->data, body->len, OCV_MANIFEST_MAX,
                                   OCV_JSON_VALUES_MAX, &root, err));
     json_t *list = json_object_get(root, "manifests"), *entry;
@@ -43,6 +44,7 @@ int ocv_referrers_read(const char *what, const struct ocv_buffer *body, json_t *
         return OCV_OK;
     if (!json_is_array(list))
         return ocv_error_set(err, OCV_ERR_DATA, "%s: the list of referrers is malformed", what);
+    *entries = json_array_size(list);
     json_array_foreach(list, i, entry)
     {
         const char *digest = ocv_json_text(entry, "digest");
@@ -76,7 +78,7 @@ static int ask_api(struct ocv_registry *registry, const struct ocv_reference *re
         ocv_auto_buffer body;
         ocv_buffer_init(&body, OCV_MANIFEST_MAX);
         l.body = &body;
-        size_t before = json_array_size(out);
+        size_t before = json_array_size(out), entries;
         memcpy(query, l.query, sizeof(query));
         if (json_object_set_new_nocheck(seen, query, json_true()) < 0) /* beside the digests */
             return ocv_error_nomem(err);
@@ -91,8 +93,8 @@ static int ask_api(struct ocv_registry *registry, const struct ocv_reference *re
             return ocv_error_set(err, OCV_ERR_DATA, "%s: more than %u pages of referrers", digest,
                                  PAGES_MAX);
         OCV_TRY(ocv_registry_stream(registry, &request, err));
-        OCV_TRY(ocv_referrers_read(digest, &body, out, seen, err));
-        if (json_object_get(seen, l.query) || (page && json_array_size(out) == before))
+        OCV_TRY(ocv_referrers_read(digest, &body, out, seen, &entries, err));
+        if (json_object_get(seen, l.query) || (entries && json_array_size(out) == before))
             break;
     }
     return OCV_OK;
@@ -103,13 +105,14 @@ static int ask_tag(struct ocv_registry *registry, const struct ocv_reference *re
 {
     ocv_auto(ocv_reference) tagged = NULL;
     struct ocv_descriptor d;
+    size_t entries;
     ocv_auto_buffer body;
     ocv_buffer_init(&body, OCV_MANIFEST_MAX);
     OCV_TRY(ocv_reference_for_digest(reference, digest, "", &tagged, err));
     int status = ocv_registry_get(registry, tagged, NULL, &body, &d, err);
     if (status == OCV_ERR_NOT_FOUND)
         return OCV_OK;
-    return status < 0 ? status : ocv_referrers_read(tagged->tag, &body, out, seen, err);
+    return status < 0 ? status : ocv_referrers_read(tagged->tag, &body, out, seen, &entries, err);
 }
 
 int ocv_reference_for_digest(const struct ocv_reference *reference, const char *digest,

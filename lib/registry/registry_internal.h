@@ -361,9 +361,10 @@ int ocv_creds_find(struct ocv_registry *registry, const char *account, const cha
 void ocv_creds_hint(const struct ocv_registry *registry, const char *host, enum ocv_login login,
                     struct ocv_error *err);
 
-/** Append a page's descriptors to `out`, but those whose digests `seen` has as keys already. */
+/** Append a page's descriptors to `out`, but those whose digests `seen` has as keys already.
+ *  `entries`: how many the page has. */
 int ocv_referrers_read(const char *what, const struct ocv_buffer *body, json_t *out, json_t *seen,
-                       struct ocv_error *err) OCV_WARN_UNUSED;
+                       size_t *entries, struct ocv_error *err) OCV_WARN_UNUSED;
 /** The reference with the tag "ALGORITHM-HEX" and a suffix: where clients keep what belongs to a
  *  digest. Algorithm cut to 32 characters, the rest to 64. */
 int ocv_reference_for_digest(const struct ocv_reference *reference, const char *digest,
