@@ -11,12 +11,15 @@
     layers.py fast-zeros NUMBER       the same in zstd, which inflates in less time
     layers.py zip-zeros COUNT         a zip archive of so many files of 1 GiB of zeros
     layers.py in-archive FILE...      a tar of the files in each kind of archive
+    layers.py append LAYOUT TAG LAYER...   no layer by itself: the image gets these; a LAYER is PATH=TEXT,PATH=TEXT
     layers.py compressed NUMBER FILE  a file with the offload bundle of FILE, compressed with so many zeros behind
 
 `layers.py rss FD COMMAND...` runs a command and writes its greatest resident size to FD, in KiB."""
 import bz2
 import gzip
+import hashlib
 import io
+import json
 import lzma
 import os
 import resource
@@ -227,6 +230,39 @@ def tables(count):
     repeated(count, data)
 
 
+def append(layout, tag, *layers):
+    def blob(data):
+        name = hashlib.sha256(data).hexdigest()
+        with open(f"{layout}/blobs/sha256/{name}", "wb") as file:
+            file.write(data)
+        return {"digest": "sha256:" + name, "size": len(data)}
+
+    def read(descriptor):
+        with open(f"{layout}/blobs/sha256/{descriptor['digest'][7:]}", encoding="utf-8") as file:
+            return json.load(file)
+
+    with open(f"{layout}/index.json", encoding="utf-8") as file:
+        index = json.load(file)
+    entry = next(m for m in index["manifests"] if m["annotations"]["org.opencontainers.image.ref.name"] == tag)
+    manifest = read(entry)
+    config = read(manifest["config"])
+    for layer in layers:
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w") as archive:
+            for member in layer.split(","):
+                path, text = member.split("=")
+                info = tarfile.TarInfo(path)
+                info.size = len(text)
+                archive.addfile(info, io.BytesIO(text.encode()))
+        added = blob(out.getvalue())
+        manifest["layers"].append({"mediaType": "application/vnd.oci.image.layer.v1.tar"} | added)
+        config["rootfs"]["diff_ids"].append(added["digest"])
+    manifest["config"] |= blob(json.dumps(config).encode())
+    entry |= blob(json.dumps(manifest).encode())
+    with open(f"{layout}/index.json", "w", encoding="utf-8") as file:
+        json.dump(index, file)
+
+
 def rss(fd, *command):
     """Its standard output and exit status stay as they are."""
     code = subprocess.run(command, check=False).returncode
@@ -236,4 +272,4 @@ def rss(fd, *command):
 
 if __name__ == "__main__":
     {"members": members, "texts": texts, "whiteouts": whiteouts, "size": size, "hole": hole, "zeros": zeros, "fast-zeros": fast_zeros, "zip-zeros": zip_zeros,
-     "in-archive": in_archive, "compressed": compressed, "fat": fat, "bundles": bundles, "tables": tables, "rss": rss}[sys.argv[1]](*sys.argv[2:])
+     "in-archive": in_archive, "compressed": compressed, "fat": fat, "bundles": bundles, "tables": tables, "append": append, "rss": rss}[sys.argv[1]](*sys.argv[2:])

@@ -205,6 +205,35 @@ START_TEST(test_rebase)
 }
 END_TEST
 
+/* containerd 2.3 unpacks layers side by side, and says what is below each */
+START_TEST(test_unpacked_beside)
+{
+    Snapshots__CommitRequest request = SNAPSHOTS__COMMIT_REQUEST__INIT;
+    struct answers a = {.type = &snapshots__empty__descriptor};
+    char got[4096], wanted[4096];
+    const char *index = access("/sys/module/overlay/parameters/index", F_OK) ? "" : " index=off";
+    ck_assert_int_eq(prepare(&w, "a", "", SNAP_LABEL_REF "=A"), GRPC_OK);
+    ck_assert_int_eq(create(&w, "Prepare", "b", "", SNAP_LABEL_REF "=B " SNAP_LABEL_PARENT "=A",
+                            got, sizeof(got)),
+                     GRPC_OK);
+    snprintf(wanted, sizeof(wanted),
+             "overlay overlay%s workdir=%s/snapshots/2/work upperdir=%s/snapshots/2/fs", index,
+             w.root, w.root);
+    ck_assert_str_eq(got, wanted);
+    ck_assert_int_eq(commit(&w, "A", "a", NULL), GRPC_OK);
+    request.name = (char *)(uintptr_t) "B";
+    request.key = (char *)(uintptr_t) "b";
+    request.parent = (char *)(uintptr_t) "A";
+    ck_assert_int_eq(world_call(&w, "Commit", &request, &a), GRPC_OK);
+    /* older ones do not say it, and would lose what a layer deletes */
+    ck_assert_int_eq(prepare(&w, "c", "", SNAP_LABEL_REF "=C"), GRPC_OK);
+    request.name = (char *)(uintptr_t) "C";
+    request.key = (char *)(uintptr_t) "c";
+    ck_assert_int_eq(world_call(&w, "Commit", &request, &a), GRPC_FAILED_PRECONDITION);
+    answers_free(&a);
+}
+END_TEST
+
 static enum grpc_code update(const char *name, const char *labels, char *mask, char *out,
                              size_t size)
 {
@@ -407,6 +436,7 @@ TEST_FILE
     tcase_add_test(tcase, test_empty_names);
     tcase_add_test(tcase, test_namespaces);
     tcase_add_test(tcase, test_rebase);
+    tcase_add_test(tcase, test_unpacked_beside);
     tcase_add_test(tcase, test_update);
     tcase_add_test(tcase, test_times);
     tcase_add_test(tcase, test_list);

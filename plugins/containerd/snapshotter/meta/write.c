@@ -119,6 +119,14 @@ enum grpc_code snap_meta_commit(struct snap_meta *meta, const char *name, const 
     if (code == GRPC_OK && *parent && *own && strcmp(parent, own) != 0)
         code = snap_fail(err, GRPC_INVALID_ARGUMENT,
                          "cannot change parent of active snapshot %s on commit", key);
+    /* It was mounted as a directory, and so what its layer deletes is lost. */
+    if (code == GRPC_OK && *parent && !*own && snap_labels_get(&info.labels, SNAP_LABEL_REF) &&
+        !snap_labels_get(&info.labels, SNAP_LABEL_PARENT))
+        code = snap_fail(
+            err, GRPC_FAILED_PRECONDITION,
+            "%s was unpacked beside its parent by a containerd older than 2.3, which loses "
+            "deleted files: set max_concurrent_unpacks = 1",
+            key);
     if (code == GRPC_OK)
         code = parent_id(meta, *own ? own : parent, GRPC_FAILED_PRECONDITION, &above, err);
     /* our labels about the image stay with its snapshot */

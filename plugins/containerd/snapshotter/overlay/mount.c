@@ -47,7 +47,11 @@ enum grpc_code snap_overlay_mount(const struct snap_overlay *o, const struct sna
         ok = add_option(m, "uidmap=%s", uids);
     if (ok && o->remap_ids && gids)
         ok = add_option(m, "gidmap=%s", gids);
-    if (ok && chain->n_parents == 0) /* overlayfs needs a lower directory */
+    /* A layer that is unpacked beside those below it and gets its parent when it is committed: what
+     * it deletes has to stay in it as overlayfs's whiteouts. containerd's applier writes them into
+     * the upper directory of an overlay; it mounts nothing. */
+    bool beside = chain->kind == SNAP_ACTIVE && snap_labels_get(labels, SNAP_LABEL_PARENT);
+    if (ok && chain->n_parents == 0 && !beside) /* overlayfs needs a lower directory */
         ok = make_bind(m, o, chain->id, chain->kind == SNAP_ACTIVE);
     else if (ok && chain->n_parents == 1 &&
              chain->kind == SNAP_VIEW) /* and two of them if read-only */
@@ -65,7 +69,8 @@ enum grpc_code snap_overlay_mount(const struct snap_overlay *o, const struct sna
             ok =
                 ocv_buffer_printf(&lower, NULL, "%s%s/%" PRId64 "/fs",
                                   i ? ":" : "lowerdir=", o->directory, chain->parents[i]) == OCV_OK;
-        ok = ok && add_option(m, "%s", lower.data);
+        if (ok && chain->n_parents)
+            ok = add_option(m, "%s", lower.data);
     }
     if (ok)
         return GRPC_OK;

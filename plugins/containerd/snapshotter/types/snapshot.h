@@ -62,6 +62,8 @@ enum grpc_code snap_fail(struct ocv_error *err, enum grpc_code code, const char 
 
 #define SNAP_LABEL_REF "containerd.io/snapshot.ref"
 #define SNAP_LABEL_PREFIX "containerd.io/snapshot/"
+/** The snapshot below an unpacked one (containerd 2.3 and newer), also while it has no parent. */
+#define SNAP_LABEL_PARENT SNAP_LABEL_PREFIX "parent-chain-id"
 /** Prefix of our labels on a snapshot: the verdict under the action `warn`. They survive Commit. */
 #define SNAP_LABEL_OURS "dev.ocivariant."
 #define SNAP_LABEL_VERDICT SNAP_LABEL_OURS "verdict"
