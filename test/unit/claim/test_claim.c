@@ -330,6 +330,27 @@ START_TEST(test_recorded_devices)
 }
 END_TEST
 
+/* Its driver's devices (tenstorrent/tt-dra-driver, docs/single-card.md). */
+START_TEST(test_tenstorrent)
+{
+    static const struct variant list[] = {{"bh", "tenstorrent :: arch :: blackhole"},
+                                          {"wh", "tenstorrent :: arch :: wormhole"}};
+    static const char *const arch[] = {"blackhole", "wormhole", "quasar"};
+    static const char *const wanted[] = {"bh", "wh", "none"};
+    ocv_auto(ocv_index) index = index_of("tenstorrent", list, 2);
+    ocv_auto(ocv_claim) claim = claim_of(index);
+    ck_assert_uint_eq(claim->n_alternatives, 2);
+    for (size_t i = 0; i < 3; i++) {
+        struct cel_attribute attributes[] = {{.name = "vendor", .text = "tenstorrent.com"},
+                                             {.name = "chipArch", .text = arch[i]},
+                                             {.name = "boardName", .text = "n300"}};
+        const struct cel_device device = {"tenstorrent.com", attributes, 3};
+        const struct ocv_claim_alternative *first = first_of(claim, &device);
+        ck_assert_str_eq(first ? first->name : "none", wanted[i]);
+    }
+}
+END_TEST
+
 /* Every feature of a driver's namespace, in the order in which hosts list them, and no other word.
  */
 START_TEST(test_the_table_has_the_words_of_the_vocabulary)
@@ -443,6 +464,6 @@ END_TEST
 
 RUN_TESTS("claim", test_code_runs_where_the_provider_says, test_hosts_choose_what_the_claim_says,
           test_hosts_choose_what_any_claim_says, test_names, test_recorded_devices,
-          test_the_table_has_the_words_of_the_vocabulary, test_what_is_left_out_is_said,
-          test_the_lowest_level_is_asked_of_nodes, test_a_higher_level_than_that_is_warned_of,
-          test_too_many_values)
+          test_tenstorrent, test_the_table_has_the_words_of_the_vocabulary,
+          test_what_is_left_out_is_said, test_the_lowest_level_is_asked_of_nodes,
+          test_a_higher_level_than_that_is_warned_of, test_too_many_values)
