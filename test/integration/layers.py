@@ -17,9 +17,7 @@
 `layers.py rss FD COMMAND...` runs a command and writes its greatest resident size to FD, in KiB."""
 import bz2
 import gzip
-import hashlib
 import io
-import json
 import lzma
 import os
 import resource
@@ -231,6 +229,9 @@ def tables(count):
 
 
 def append(layout, tag, *layers):
+    import hashlib  # here: `rss` measures no less than this program needs
+    import json
+
     def blob(data):
         name = hashlib.sha256(data).hexdigest()
         with open(f"{layout}/blobs/sha256/{name}", "wb") as file:

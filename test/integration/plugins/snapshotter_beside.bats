@@ -41,7 +41,14 @@ with_unpacks()
     start_cri2
     sed -e '/^version/d' -e "s|/run/ocivariant-snapshotter/snapshotter.sock|$SNAPSHOTTER_SOCKET|" \
         -e "s|/var/lib/ocivariant-snapshotter|$STATE/snapshotter|" "$OCV_TOP/contrib/containerd/ocivariant-snapshotter-v3.toml" >>"$STATE/cri.toml"
-    printf '[plugins."io.containerd.transfer.v1.local"]\n  max_concurrent_unpacks = %d\n' "$1" >>"$STATE/cri.toml"
+    # a view belongs to nobody, and the collector would take it
+    cat >>"$STATE/cri.toml" <<TOML
+[plugins."io.containerd.transfer.v1.local"]
+  max_concurrent_unpacks = $1
+[plugins."io.containerd.gc.v1.scheduler"]
+  startup_delay = "24h"
+  pause_threshold = 0.0000001
+TOML
     restart_cri2
 }
 
