@@ -92,6 +92,18 @@ TOML
     restart_cri2
 }
 
+# start_verified CONFIG: containerd 2.x with the mirror for $REGISTRY, and our image verifier with this configuration
+start_verified()
+{
+    mkdir "$STATE/verifiers"
+    printf '#!/bin/sh\nOCIVARIANT_CONFIG=%s exec %s "$@"\n' "$1" "$VERIFIER" >"$STATE/verifiers/ocivariant"
+    chmod 755 "$STATE/verifiers/ocivariant"
+    hosts_toml "$STATE/certs.d" "$REGISTRY" "http://$REGISTRY" "http://$VARIANTD"
+    start_cri2 "$STATE/certs.d"
+    printf '[plugins."io.containerd.image-verifier.v1.bindir"]\n  bin_dir = "%s"\n' "$STATE/verifiers" >>"$STATE/cri.toml"
+    restart_cri2
+}
+
 restart_cri2()
 {
     local containerd2

@@ -51,11 +51,18 @@ int ocv_record_name(const char *digest, const char *repository, char out[OCV_REC
     return OCV_OK;
 }
 
+int ocv_record_now(char out[32], struct ocv_error *err)
+{
+    struct tm tm;
+    time_t now = time(NULL);
+    if (!gmtime_r(&now, &tm) || !strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm))
+        return ocv_error_set(err, OCV_ERR_INVALID, "the clock is out of range");
+    return OCV_OK;
+}
+
 int ocv_record_write(const char *dir, const struct ocv_record *record, struct ocv_error *err)
 {
     char name[OCV_RECORD_NAME_MAX], when[32];
-    struct tm tm;
-    time_t now = time(NULL);
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_RECORD_MAX);
     ocv_as_owner bool other = false;
@@ -63,8 +70,7 @@ int ocv_record_write(const char *dir, const struct ocv_record *record, struct oc
     OCV_TRY(ocv_record_name(record->child, record->repository, name, err));
     if (record->index && !ocv_digest_wellformed(record->index))
         return ocv_error_set(err, OCV_ERR_DATA, "malformed index digest '%.150s'", record->index);
-    if (!gmtime_r(&now, &tm) || !strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm))
-        return ocv_error_set(err, OCV_ERR_INVALID, "the clock is out of range");
+    OCV_TRY(ocv_record_now(when, err));
     ocv_auto_json *json =
         json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:s}", "repository", record->repository,
                   "child", record->child, "index", record->index, "label", record->label,

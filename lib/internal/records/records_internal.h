@@ -48,5 +48,7 @@ int ocv_record_index_format(const struct ocv_index *index, const struct ocv_reco
 /** Keep it. `record`: its index, repository, and whether it is secret. */
 int ocv_record_index_write(const char *dir, const struct ocv_record *record,
                            const struct ocv_buffer *text, struct ocv_error *err);
+/** The time, as records have it: UTC, in RFC 3339. */
+int ocv_record_now(char out[32], struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <time.h>
 
 #define TRUSTED "trusted"
 #define TRUSTED_BYTES_MAX (1024u * 1024)
@@ -15,15 +14,12 @@
 int ocv_trusted_write(const char *dir, const struct ocv_trusted *trusted, struct ocv_error *err)
 {
     char name[OCV_RECORD_NAME_MAX], when[32];
-    struct tm tm;
-    time_t now = time(NULL);
     ocv_auto_buffer text;
     ocv_buffer_init(&text, TRUSTED_BYTES_MAX);
     ocv_as_owner bool other = false;
     ocv_auto_fd int fd = -1;
     OCV_TRY(ocv_record_name(trusted->digest, trusted->repository, name, err));
-    if (!gmtime_r(&now, &tm) || !strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm))
-        return ocv_error_set(err, OCV_ERR_INVALID, "the clock is out of range");
+    OCV_TRY(ocv_record_now(when, err));
     ocv_auto_json *json =
         json_pack("{s:s, s:s, s:s, s:s, s:b, s:O?, s:s}", "repository", trusted->repository,
                   "digest", trusted->digest, "key", trusted->key, "signature", trusted->signature,

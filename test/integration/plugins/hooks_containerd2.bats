@@ -19,15 +19,8 @@ setup_file()
     push_layout "$STATE/layout:app" "$IMAGE"
     push_layout "$STATE/layout:cpu.v3" "$REGISTRY/demo/plain:1"
     start_variantd --registry "$REGISTRY=http://$REGISTRY" --profile "$PROFILES/h100.json"
-    mkdir "$STATE/verifiers"
     printf 'policy: enforce\nsocket: %s\n' "$VARIANTD_SOCKET" >"$STATE/enforce.yaml"
-    printf '#!/bin/sh\nOCIVARIANT_CONFIG=%s exec %s "$@"\n' "$STATE/enforce.yaml" \
-        "$VERIFIER" >"$STATE/verifiers/ocivariant"
-    chmod 755 "$STATE/verifiers/ocivariant"
-    hosts_toml "$STATE/certs.d" "$REGISTRY" "http://$REGISTRY" "http://$VARIANTD"
-    start_cri2 "$STATE/certs.d"
-    printf '[plugins."io.containerd.image-verifier.v1.bindir"]\n  bin_dir = "%s"\n' "$STATE/verifiers" >>"$STATE/cri.toml"
-    restart_cri2
+    start_verified "$STATE/enforce.yaml"
 }
 
 setup()

@@ -25,13 +25,7 @@ setup_file()
     trust_config "socket: $STATE/variantd.sock
 registries: {\"$REGISTRY\": {url: \"http://$REGISTRY\"}}" "$REGISTRY/demo/**" "{keys: [$STATE/keys/team.pub]}"
     start_variantd --config "$STATE/trust.yaml" --profile "$PROFILES/h100.json"
-    mkdir "$STATE/verifiers"
-    printf '#!/bin/sh\nOCIVARIANT_CONFIG=%s exec %s "$@"\n' "$STATE/trust.yaml" "$VERIFIER" >"$STATE/verifiers/ocivariant"
-    chmod 755 "$STATE/verifiers/ocivariant"
-    hosts_toml "$STATE/certs.d" "$REGISTRY" "http://$REGISTRY" "http://$VARIANTD"
-    start_cri2 "$STATE/certs.d"
-    printf '[plugins."io.containerd.image-verifier.v1.bindir"]\n  bin_dir = "%s"\n' "$STATE/verifiers" >>"$STATE/cri.toml"
-    restart_cri2
+    start_verified "$STATE/trust.yaml"
 }
 
 setup()
