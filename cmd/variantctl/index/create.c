@@ -38,6 +38,12 @@ static const struct ocv_option options[] = {
     EDIT_WRITE_ROWS(layout_rows),
     EDIT_WRITE_ROWS(lint_rows),
     EDIT_WRITE_ROWS(write_rows),
+    {.name = "sign-with",
+     .value = "CMD",
+     .help = "what the last line shows to sign it with,\n"
+             "in place of cosign; it is not run",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_TEXT(struct edit, build.options.signer)},
     OCV_OPTIONS_END};
 
 static const struct cli_command command = {

@@ -26,6 +26,7 @@ struct write_options {
     bool dry_run, quiet, json, referrers;
     bool no_lint;       /**< publish despite lint errors */
     const char *expect; /**< --expect: the digest that the tag must have, or "none" */
+    const char *signer; /**< --sign-with: said with the digest, never run; NULL: cosign */
     enum ocv_edit_layout layout;
     bool has_layout;
 };

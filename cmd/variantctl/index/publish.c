@@ -199,7 +199,8 @@ static int print_text(const struct publication *p, const struct copier *copier,
                format_bytes(copier->bytes_present, present));
     }
     if (to->reference && !dry)
-        printf("sign it with everything in it: cosign sign --recursive %s@%s\n", to->name,
+        printf("sign it with everything in it: %s %s@%s\n",
+               p->options->signer ? p->options->signer : "cosign sign --recursive", to->name,
                p->descriptor.digest);
     return cli_print("", 0, err);
 }

@@ -77,6 +77,15 @@ uploads() # LOG: finished uploads of blobs that were no mounts
     [[ ${lines[0]} == *"; unchanged)" ]]
 }
 
+@test "create says how the index is signed, in the words that it was given, and runs nothing" {
+    run "$VARIANTCTL" index create --sign-with 'touch signed;' "$R/app:signed" "null=$R/src/cpu:1"
+    [ "$status" -eq 0 ]
+    [[ ${lines[-1]} == "sign it with everything in it: touch signed; $R/app@$(tag_digest "$R/app" signed)" ]]
+    [ ! -e signed ]
+    run "$VARIANTCTL" index create "$R/app:signed" "null=$R/src/cpu:1"
+    [[ ${lines[-1]} == *": cosign sign --recursive $R/app@sha256:"* ]]
+}
+
 @test "vpull takes what create wrote" {
     create --quiet "$R/pull:1"
     run -0 "$VPULL" --profile "$OCV_TOP/plugins/profiles/h100.json" --print-ref "$R/pull:1"
