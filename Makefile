@@ -70,7 +70,7 @@ LAZY_SRC     := $(call sources,cmd/common/lazy)
 SETUP_SRC    := $(call sources,cmd/variantctl/setup cmd/variantctl/setup/*)
 INTERNAL_SRC := $(call sources,lib/internal/* lib/internal/*/*)
 CORE_INSIDE  := $(addprefix lib/core/,given_devices.c host_features.c image_user.c index_warn.c) \
-                $(addprefix lib/core/resolve/,default.c entry.c versions.c) $(addprefix lib/match/,name_table.c place_order.c)
+                $(addprefix lib/core/resolve/,default.c entry.c sm_arch.c versions.c) $(addprefix lib/match/,name_table.c place_order.c)
 # messages of containerd and kubelet: schema/proto/NAME.proto -> BUILD/gen/NAME.pb-c.[ch]
 PROTO        := $(patsubst schema/proto/%.proto,%,$(sort $(wildcard schema/proto/*.proto)))
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
@@ -85,6 +85,8 @@ COMMON_A   := $(BUILD)/libcommon.a
 LAZY_A     := $(BUILD)/liblazy.a
 SETUP_A    := $(BUILD)/libsetup.a
 VERDICT_A  := $(BUILD)/libverdict.a
+# of the core, but not of its interface
+PROBE_CORE := lib/core/resolve/versions.c lib/core/resolve/sm_arch.c
 SHARED     := $(BUILD)/libocivariant.so $(BUILD)/libocivariant-registry.so $(BUILD)/libocivariant-probe.so
 PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl $(BUILD)/variantd $(BUILD)/ocivariant-snapshotter $(BUILD)/ocivariant-cri-proxy
 HELPERS    := $(BUILD)/libexec/nvml-query $(BUILD)/libexec/content-scan $(BUILD)/libexec/ocivariant-verifier $(BUILD)/libexec/ocivariant-oci-hook $(BUILD)/libexec/ocivariant-node-setup
@@ -151,7 +153,7 @@ $(BUILD)/%.o: %.c Makefile VERSION | $(GENERATED)
 $(BASE_A): $(call obj,$(BASE_SRC))
 $(CORE_A): $(call obj,$(BASE_SRC) $(CORE_SRC))
 $(REGISTRY_A): $(call obj,$(REGISTRY_SRC))
-$(PROBE_A): $(call obj,$(PROBE_SRC) lib/core/resolve/versions.c)
+$(PROBE_A): $(call obj,$(PROBE_SRC) $(PROBE_CORE))
 $(INTERNAL_A): $(call obj,$(INTERNAL_SRC) $(CORE_INSIDE)) $(PROTO:%=$(BUILD)/gen/%.pb-c.o)
 $(COMMON_A): $(call obj,$(COMMON_SRC))
 $(LAZY_A): $(call obj,$(LAZY_SRC))
@@ -172,8 +174,8 @@ $(BUILD)/libocivariant.so: $(call obj,$(CORE_SRC)) $(BASE_A) lib/libocivariant.m
 	$(call shared,$(call obj,$(CORE_SRC)) $(BASE_A),$(QUICK_LIBS))
 $(BUILD)/libocivariant-registry.so: $(call obj,$(REGISTRY_SRC)) $(BUILD)/libocivariant.so $(BASE_A)
 	$(call shared,$(call obj,$(REGISTRY_SRC)),$(REGISTRY_LIBS) -L$(BUILD) -locivariant $(BASE_A) $(DATA_LIBS))
-$(BUILD)/libocivariant-probe.so: $(call obj,$(PROBE_SRC) lib/core/resolve/versions.c) $(BUILD)/libocivariant.so $(BASE_A)
-	$(call shared,$(call obj,$(PROBE_SRC) lib/core/resolve/versions.c),-L$(BUILD) -locivariant $(BASE_A) $(PROBE_LIBS))
+$(BUILD)/libocivariant-probe.so: $(call obj,$(PROBE_SRC) $(PROBE_CORE)) $(BUILD)/libocivariant.so $(BASE_A)
+	$(call shared,$(call obj,$(PROBE_SRC) $(PROBE_CORE)),-L$(BUILD) -locivariant $(BASE_A) $(PROBE_LIBS))
 
 # made every time: PREFIX may be another one at `make install`
 .PHONY: always

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Compute capabilities as properties name them. The rules are those of the provider
- * (lib/probe/providers/nvidia/sm.c); test_claim.c compares the two. */
+/* Compute capabilities as properties name them. */
+#include "lib/core/resolve/resolve_internal.h"
 #include "lib/internal/claim/claim_internal.h"
 
 #include <string.h>
@@ -25,20 +25,7 @@ bool ocv_capability_parse(const char *value, struct ocv_capability *out)
 
 bool ocv_capability_fits(const struct ocv_capability *code, unsigned capability)
 {
-    /* the Tegra chips run machine code of their own only */
-    bool tegra = capability == 53 || capability == 62 || capability == 72 || capability == 87;
-    switch (code->form) {
-    case 'v':
-        return capability >= code->code;
-    case 'a':
-        return capability == code->code;
-    case 'f':
-        return capability == code->code || (code->code == 100 && capability == 103) ||
-               (code->code == 120 && capability == 121);
-    default:
-        return capability == code->code ||
-               (capability / 10 == code->code / 10 && capability > code->code && !tegra);
-    }
+    return ocv_sm_runs(code->code, code->form, capability);
 }
 
 /* As a host lists them: machine code of the newest first, of one capability the narrowest first,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Targets as they are written, the code that a GPU runs, and words of reports: what a program asks
  * that cuts nothing itself. */
+#include "lib/core/resolve/resolve_internal.h"
 #include "lib/internal/slim/slim_internal.h"
 
 #include <stdio.h>
@@ -108,8 +109,7 @@ const char *ocv_slim_target_format(const struct ocv_slim_target *target, char *o
     return write_names(target, "sm_", "+", out, size);
 }
 
-/* Machine code for Tegra runs on that chip alone, and no other code there ("CUDA C++ Programming
- * Guide", "Binary Compatibility"). */
+/* Code for Tegra runs on no other chip either; the lists of hosts do not say so. */
 static bool is_tegra(unsigned number)
 {
     static const unsigned numbers[] = {32, 53, 62, 72, 87, 101, 110};
@@ -121,9 +121,9 @@ static bool is_tegra(unsigned number)
 
 bool ocv_slim_sm_runs(unsigned number, char letter, bool compiled, unsigned sm)
 {
-    if (letter == 'a' || (!compiled && (is_tegra(number) || is_tegra(sm))))
-        return number == sm;
-    return number <= sm && (number / 10 == sm / 10 || (compiled && !letter));
+    if (!compiled && number != sm && (is_tegra(number) || is_tegra(sm)))
+        return false;
+    return ocv_sm_runs(number, letter ? letter : compiled ? 'v' : 'r', sm);
 }
 
 unsigned ocv_slim_runs(const char *architecture, bool compiled, unsigned sm)

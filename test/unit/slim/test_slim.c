@@ -117,6 +117,7 @@ static const struct choice {
     {"c90a p80", "sm_80", "p80"},
     {"p90a p80", "sm_100", "p80"},
     {"p100f p90", "sm_103", "p100f"},
+    {"c100f p90", "sm_107", "p90"}, /* that 10.7 is of the family of 10.0 is said nowhere */
     {"p100f p90", "sm_120", "p90"},
     /* the newest PTX that is not above */
     {"c70 p70 p80 p90", "sm_86", "p80"},

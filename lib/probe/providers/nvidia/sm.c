@@ -52,24 +52,10 @@ int ocv_nvidia_add_cuda(struct ocv_result *result, struct ocv_cuda_version cuda,
     return OCV_OK;
 }
 
-/* Arch-specific code (`a`) runs on its own chip, family code (`f`) on the chip and on those that
- * came after it in its family. Source: CUDA programming guide, feature sets; 107: PTX ISA 9.4 (CUDA
- * 13.4), which has sm_107, sm_107a and sm_107f. That 100f or 103f code runs on it is not said. */
-static bool runs_family(unsigned sm, unsigned family)
+/* The chips that compilers know with an `f` (CUDA programming guide, feature sets; PTX ISA 9.4). */
+static bool has_family(unsigned sm)
 {
-    switch (family) {
-    case 100:
-        return sm == 100 || sm == 103;
-    case 120:
-        return sm == 120 || sm == 121;
-    case 103:
-    case 107:
-    case 110:
-    case 121:
-        return sm == family;
-    default:
-        return false;
-    }
+    return sm == 100 || sm == 103 || sm == 107 || sm == 110 || sm == 120 || sm == 121;
 }
 
 static int add_form(struct ocv_result *result, json_t *device, unsigned sm, const char *form,
@@ -84,18 +70,12 @@ static int add_form(struct ocv_result *result, json_t *device, unsigned sm, cons
 int ocv_nvidia_add_sm(struct ocv_result *result, json_t *device, unsigned sm, bool guess,
                       struct ocv_error *err)
 {
-    /* Code of an earlier chip of the same major runs on later ones, but not on Tegras. Source: CUDA
-     * programming guide, "Binary Compatibility": supported for the desktop, not for Tegra. */
-    bool tegra = sm == 53 || sm == 62 || sm == 72 || sm == 87;
-    bool specific =
-        sm == 90 || sm == 100 || sm == 103 || sm == 107 || sm == 110 || sm == 120 || sm == 121;
-    unsigned lowest = tegra ? sm : sm / 10 * 10;
     if (sm < OCV_NVIDIA_SM_MIN)
         return OCV_OK;
-    for (unsigned code = sm; code >= lowest; code--) {
-        if (code == sm && !guess && specific)
+    for (unsigned code = sm; ocv_sm_runs(code, 'r', sm); code--) { /* `a` began with 9.0 */
+        if (code == sm && !guess && (sm == 90 || has_family(sm)))
             OCV_TRY(add_form(result, device, code, "a_real", err));
-        if (!guess && runs_family(sm, code))
+        if (!guess && has_family(code) && ocv_sm_runs(code, 'f', sm))
             OCV_TRY(add_form(result, device, code, "f_real", err));
         OCV_TRY(add_form(result, device, code, "_real", err));
     }
