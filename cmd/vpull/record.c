@@ -37,11 +37,14 @@ void pull_record(const struct pull *pull)
     if (pull->image.index &&
         ocv_record_chosen(dir, pull->image.index, index ? pull->entry : NULL, &where, &err) < 0)
         cli_log(pull->cli, "not recorded on this node: %s", err.message);
-    if (!*pull->signature.key || pull->options->choice)
+    if (!*pull->signature.key)
         return;
+    /* with an index all that it names is signed */
     ocv_auto_json *members = json_pack("[s]", pull->entry->digest);
+    for (size_t i = 0; index && i < ocv_index_count(pull->image.index); i++)
+        json_array_append_new(members, json_string(ocv_index_entry(pull->image.index, i)->digest));
     const struct ocv_trusted trusted = {.repository = repository,
-                                        .digest = image_subject(&pull->image, pull->entry),
+                                        .digest = pull->subject,
                                         .key = pull->signature.key,
                                         .signature = pull->signature.document,
                                         .members = members};

@@ -43,6 +43,7 @@ int pull_check_signature(struct pull *pull, struct ocv_error *err)
     const struct lock_choice *locked = signed_choice(pull);
     struct ocv_error warning = {0};
     const char *subject = locked ? locked->subject : image_subject(&pull->image, pull->entry);
+    pull->subject = subject;
     OCV_TRY(image_verify(pull->cli, pull->image.reference, subject,
                          locked ? locked->signature : NULL, &pull->signature, &warning, err));
     if (warning.status)

@@ -81,7 +81,11 @@ static int list_job(struct build *b, const struct item *item, struct index_image
     const struct ocv_properties *properties = job->properties ? job->properties : item->properties;
     if (b->relabel && job->label) {
         memcpy(job->relabelled_from, job->child.descriptor.digest, OCV_DIGEST_MAX);
-        OCV_TRY(relabel_child(&job->child, config, job->label, properties, &job->config, err));
+        ocv_auto_buffer own;
+        ocv_buffer_init(&own, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+        OCV_TRY(relabel_properties(b->document, properties, &own, err));
+        OCV_TRY(relabel_child(&job->child, config, job->label, own.data ? own.data : "",
+                              &job->config, err));
     }
     /* For lint; a config that is not JSON is the registry's fault, and is refused elsewhere. */
     const struct ocv_buffer *body = &job->child.body,

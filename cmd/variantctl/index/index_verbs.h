@@ -196,12 +196,16 @@ int build_from_tags(struct build *build, const char *glob, const char *rules,
 int build_append_namespace(const struct build *build, const char *name,
                            struct ocv_error *err) OCV_WARN_UNUSED;
 
+/** Append the properties that an image may say of itself: not those of static namespaces, which the
+ *  index defines and no machine has. `document`: the index, or NULL. */
+int relabel_properties(const struct ocv_edit *document, const struct ocv_properties *properties,
+                       struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Write label and properties into the image's config, and the label into its top layer's
  *  annotations. This changes the child's manifest and digest; `config` receives the new config's
  *  bytes. */
 int relabel_child(struct manifest_doc *child, const struct ocv_buffer *old_config,
-                  const char *label, const struct ocv_properties *properties,
-                  struct ocv_buffer *config, struct ocv_error *err) OCV_WARN_UNUSED;
+                  const char *label, const char *properties, struct ocv_buffer *config,
+                  struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** Copy the referrers of a manifest in the image's repository: by the referrers API or its fallback
  *  tag, and by cosign's older tags. */

@@ -5,6 +5,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,24 +36,33 @@ static int dump_json(const json_t *json, struct ocv_buffer *out, struct ocv_erro
     return ocv_buffer_append(out, text, strlen(text), err);
 }
 
+int relabel_properties(const struct ocv_edit *document, const struct ocv_properties *properties,
+                       struct ocv_buffer *out, struct ocv_error *err)
+{
+    char key[256];
+    for (size_t i = 0; properties && i < ocv_properties_count(properties); i++) {
+        struct ocv_property p = ocv_properties_get(properties, i);
+        snprintf(key, sizeof(key), OCV_ANNOTATION_STATIC "%.200s", p.ns);
+        if (strcmp(p.ns, BUILD_PRIORITY) != 0 && (!document || !ocv_edit_annotation(document, key)))
+            OCV_TRY(ocv_buffer_printf(out, err, "%s%s :: %s :: %s", out->len ? ", " : "", p.ns,
+                                      p.feature, p.value));
+    }
+    return OCV_OK;
+}
+
 int relabel_child(struct manifest_doc *child, const struct ocv_buffer *old_config,
-                  const char *label, const struct ocv_properties *properties,
-                  struct ocv_buffer *config, struct ocv_error *err)
+                  const char *label, const char *properties, struct ocv_buffer *config,
+                  struct ocv_error *err)
 {
     struct ocv_descriptor *d = &child->descriptor;
     char digest[OCV_DIGEST_MAX];
     ocv_auto_json *image = NULL;
     ocv_auto_json *manifest = NULL;
-    ocv_auto_buffer list;
-    ocv_buffer_init(&list, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     ocv_buffer_init(config, OCV_MANIFEST_MAX);
-    if (properties)
-        OCV_TRY(ocv_properties_format(properties, &list, err));
     OCV_TRY(load_json("the image config", old_config, &image, err));
     json_t *labels = ocv_json_object(ocv_json_object(image, "config"), "Labels");
     if (!labels || json_object_set_new(labels, OCV_ANNOTATION_LABEL, json_string(label)) < 0 ||
-        json_object_set_new(labels, OCV_ANNOTATION_PROPERTIES,
-                            json_string(list.data ? list.data : "")) < 0)
+        json_object_set_new(labels, OCV_ANNOTATION_PROPERTIES, json_string(properties)) < 0)
         return ocv_error_nomem(err);
     OCV_TRY(dump_json(image, config, err));
 

@@ -3,9 +3,12 @@
 
 #include "lib/base/cleanup.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int place_open(struct cli *cli, const char *text, struct place *out, struct ocv_error *err)
 {
@@ -59,6 +62,25 @@ int place_prepare(struct place *place, struct ocv_error *err)
     ocv_layout_free(place->layout);
     place->layout = NULL;
     return ocv_layout_open(place->dir, OCV_LAYOUT_CREATE, &place->layout, err);
+}
+
+int place_check(const struct place *place, struct ocv_error *err)
+{
+    char path[PATH_MAX];
+    if (!place->dir)
+        return OCV_OK;
+    snprintf(path, sizeof(path), "%s", place->dir);
+    /* what is missing is made in the nearest directory that is there */
+    while (access(path, F_OK) < 0 && errno == ENOENT) {
+        char *slash = strrchr(path, '/');
+        if (!slash)
+            strcpy(path, ".");
+        else
+            slash[slash == path] = '\0';
+    }
+    return access(path, W_OK) < 0 ? ocv_error_set(err, OCV_ERR_IO, "cannot write to %s: %s",
+                                                  place->dir, strerror(errno))
+                                  : OCV_OK;
 }
 
 bool place_holds(const struct place *place, const struct image *image)

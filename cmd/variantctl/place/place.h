@@ -20,6 +20,8 @@ struct place {
 int place_open(struct cli *cli, const char *text, struct place *out,
                struct ocv_error *err) OCV_WARN_UNUSED;
 void place_close(struct place *place);
+/** OCV_ERR_IO: it is a layout where this user may not write. Writes nothing. */
+int place_check(const struct place *place, struct ocv_error *err) OCV_WARN_UNUSED;
 /** Create the layout's directory, if it is one. */
 int place_prepare(struct place *place, struct ocv_error *err) OCV_WARN_UNUSED;
 /** True if the place already has all content of the image's repository. */

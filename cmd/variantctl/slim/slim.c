@@ -484,16 +484,21 @@ static int run_slim(struct slim *s, const char *from, struct ocv_error *err)
     OCV_TRY(image_open(b->cli, from, &image, err));
     slim_choose_order(s, &image);
     OCV_TRY(progress_new(write_progress(b->cli, &b->options), stderr, NULL, &s->progress, err));
-    if (!b->options.dry_run)
+    if (!b->options.dry_run) {
+        OCV_TRY(place_check(&b->to, err)); /* before minutes of work */
         OCV_TRY(open_stage(s, &image, err));
+    }
     OCV_TRY(slim_images(s, &image, err));
     bool any = false;
     for (size_t i = 0; i < s->n_variants; i++)
         any = any || s->variants[i].cut;
-    if (b->options.dry_run && s->n_variants)
-        return print_estimate(s, err);
-    if (!b->options.quiet && !b->options.json && s->n_variants)
+    if (b->options.dry_run && s->n_variants) {
+        OCV_TRY(print_estimate(s, err));
+        if (any)
+            return OCV_OK;
+    } else if (!b->options.quiet && !b->options.json && s->n_variants) {
         OCV_TRY(slim_table_print(s, err));
+    }
     if (!any)
         return answer_nothing(s, &image, err);
     OCV_TRY(slim_index_write(s, &image, err));

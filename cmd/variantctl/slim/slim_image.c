@@ -44,8 +44,7 @@ static int make_config(struct slim *slim, const struct ocv_buffer *old,
     char text[256];
     ocv_buffer_init(&properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     OCV_TRY(load(old, "the image's configuration", &root, err));
-    OCV_TRY(ocv_properties_format(variant->properties, &properties, err));
-    OCV_TRY(ocv_buffer_printf(&properties, err, ", %s :: order :: slim", slim->priority));
+    OCV_TRY(relabel_properties(NULL, variant->properties, &properties, err));
     json_t *labels = ocv_json_object(ocv_json_object(root, "config"), "Labels");
     json_t *diff_ids = json_object_get(ocv_json_object(root, "rootfs"), "diff_ids");
     if (!labels || json_array_size(diff_ids) != variant->n_layers)

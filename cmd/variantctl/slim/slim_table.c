@@ -71,9 +71,10 @@ static int print_remarks(const json_t *file, struct ocv_buffer *out, struct ocv_
     return all.len ? ocv_buffer_printf(out, err, "  (%s)", all.data + 2) : OCV_OK;
 }
 
-static int print_variant(const struct slim_variant *v, bool dry, struct ocv_buffer *out,
-                         struct ocv_error *err)
+static int print_variant(const struct slim *slim, const struct slim_variant *v,
+                         struct ocv_buffer *out, struct ocv_error *err)
 {
+    bool dry = slim->build.options.dry_run;
     char a[FORMAT_NUMBER_MAX], b[FORMAT_NUMBER_MAX], c[FORMAT_NUMBER_MAX], d[FORMAT_NUMBER_MAX];
     int64_t before = 0, after = 0;
     size_t n = 0;
@@ -98,6 +99,8 @@ static int print_variant(const struct slim_variant *v, bool dry, struct ocv_buff
             out, err, "%s: pull %s%s instead of %s; its libraries %s instead of %s\n", v->label,
             dry ? "about " : "", format_bytes(v->after, a), format_bytes(v->before, b),
             format_bytes(after, c), format_bytes(before, d)));
+    if (v == slim->variants)
+        OCV_TRY(ocv_buffer_printf(out, err, "  %10s  %10s  %s\n", "before", "after", "on disk"));
     for (size_t i = 0; i < n; i++) {
         char path[1024];
         if (i == FILES_SHOWN) {
@@ -119,7 +122,7 @@ int slim_table_print(const struct slim *slim, struct ocv_error *err)
     ocv_auto_buffer out;
     ocv_buffer_init(&out, TABLE_MAX);
     for (size_t i = 0; i < slim->n_variants; i++)
-        OCV_TRY(print_variant(&slim->variants[i], slim->build.options.dry_run, &out, err));
+        OCV_TRY(print_variant(slim, &slim->variants[i], &out, err));
     if (slim->n_vendors) {
         char bytes[FORMAT_NUMBER_MAX];
         OCV_TRY(ocv_buffer_printf(&out, err,

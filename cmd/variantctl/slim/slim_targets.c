@@ -4,12 +4,30 @@
 
 #include "cmd/variantctl/fleet/fleet_verbs.h"
 #include "gen/content-rules.h"
+#include "gen/toolkits.h"
 #include "lib/base/cleanup.h"
 #include "lib/core/core_internal.h"
 #include "ocivariant/match.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* A number that no toolkit knows is rather a slip than a GPU: what it would be given is code of
+ * another one. */
+static void warn_unknown(const struct slim *s, const struct ocv_slim_target *target)
+{
+    for (size_t i = 0; i < target->n; i++) {
+        bool known = false;
+        for (size_t k = 0; k < sizeof(ocv_toolkits) / sizeof(ocv_toolkits[0]); k++)
+            for (const char *at = ocv_toolkits[k].makes; *at && !known;) {
+                char *end;
+                known = strtoul(at, &end, 10) == target->sm[i];
+                at = end;
+            }
+        if (!known)
+            cli_warn(s->build.cli, "sm_%u is no architecture that is known here", target->sm[i]);
+    }
+}
 
 static int add_target(struct slim *s, const char *text, size_t len, bool again,
                       struct ocv_error *err)
@@ -29,11 +47,13 @@ static int add_target(struct slim *s, const char *text, size_t len, bool again,
     for (size_t i = 0; i < s->n_targets; i++)
         if (!strcmp(ocv_slim_target_label(&s->targets[i], other, sizeof(other)), label))
             return again ? OCV_OK
-                         : ocv_error_set(err, OCV_ERR_INVALID, "slim: --for: '%.*s' stands twice",
-                                         (int)len, text);
+                         : ocv_error_set(err, OCV_ERR_INVALID,
+                                         "slim: --for: '%.*s' stands twice (%s)", (int)len, text,
+                                         ocv_slim_target_format(&target, label, sizeof(label)));
     if (s->n_targets == SLIM_VARIANTS_MAX)
         return ocv_error_set(err, OCV_ERR_INVALID, "slim: more than %u variants",
                              SLIM_VARIANTS_MAX);
+    warn_unknown(s, &target);
     s->targets[s->n_targets++] = target;
     return OCV_OK;
 }

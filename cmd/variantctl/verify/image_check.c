@@ -71,18 +71,25 @@ static char *remedy_of(const struct local_image *image, const struct known_image
     const char *name = image->name;
     char *line = NULL;
     const char *ns = strncmp(image->where, "containerd:", 11) == 0 ? image->where + 11 : NULL;
-    bool layout = strncmp(image->where, "oci:", 4) == 0;
     bool due = strcmp(verdict, "lesser") == 0 || strcmp(verdict, "misfit") == 0 ||
                strcmp(verdict, "warning") == 0;
     int made = -1;
     if (!due || !name || image->index || !is_plain_word(image->where) || !is_plain_word(name))
         return NULL;
     const char *source = source_of(k, name);
-    if (can_be_pulled(name) && source)
-        made = ns ? asprintf(&line, "vpull --to containerd -n %s %s", ns, source)
-                  : asprintf(&line, "vpull --to %s %s", image->where, source);
-    else if (layout && can_be_pulled(k->said.reference))
-        made = asprintf(&line, "vpull --to %s:%s %s", image->where, name, k->said.reference);
+    if (image->tag && !source && can_be_pulled(k->said.reference))
+        source = k->said.reference;
+    if (!source || (image->tag ? !is_plain_word(image->tag) : !can_be_pulled(name)))
+        return NULL;
+    /* a layout's tag is named where it is not the reference's own, which vpull gives by itself */
+    ocv_auto(ocv_reference) from = NULL;
+    bool own = !image->tag || (ocv_reference_parse(source, &from, NULL) == OCV_OK && from->tag &&
+                               strcmp(from->tag, image->tag) == 0);
+    if (ns)
+        made = asprintf(&line, "vpull --to containerd -n %s %s", ns, source);
+    else
+        made = asprintf(&line, "vpull --to %s%s%s %s", image->where, own ? "" : ":",
+                        own ? "" : image->tag, source);
     return made < 0 ? NULL : line;
 }
 

@@ -280,6 +280,7 @@ static int visit_layout(void *data, const char *tag, const char *image_name,
     const char *digests[] = {*child ? child : descriptor->digest, descriptor->digest};
     const struct local_image found = {.where = walk->where,
                                       .name = image_name ? image_name : tag,
+                                      .tag = tag,
                                       .digests = digests,
                                       .n_digests = *child ? 2 : 1,
                                       .label = ocv_json_text(labels, OCV_ANNOTATION_LABEL),

@@ -42,6 +42,7 @@ char *client_next_line(char **rest);
 struct local_image {
     const char *where; /**< "docker", "podman", "containerd:k8s.io", "oci:DIR" */
     const char *name;  /**< as the engine shows it; its id where it has no name; or NULL */
+    const char *tag;   /**< of a layout's image; or NULL */
     /** All digests by which the engine knows it, its manifest's first; none if unknown. Each has
      *  the repository from which it came, or NULL if only the image's name shows that. */
     const char *const *digests;

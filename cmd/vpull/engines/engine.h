@@ -79,11 +79,11 @@ struct pull {
     struct ocv_buffer *prints; /**< goes to standard output when its turn comes */
     struct image image;
     struct ocv_decision *decision;
-    const struct ocv_entry *entry; /**< the chosen one */
-    struct ocv_signature
-        signature;             /**< of what the name stands for; `key` empty: none was asked for */
-    struct manifest_doc child; /**< its manifest; read by pull_child */
-    char *name;                /**< name of the result, "host/repo:tag"; may be NULL */
+    const struct ocv_entry *entry;  /**< the chosen one */
+    struct ocv_signature signature; /**< of `subject`; `key` empty: none was asked for */
+    const char *subject;            /**< digest of what the name stands for, or what names it */
+    struct manifest_doc child;      /**< its manifest; read by pull_child */
+    char *name;                     /**< name of the result, "host/repo:tag"; may be NULL */
     bool staged; /**< the fetched image goes on into an engine: a layer is not done when its bytes
                     have arrived */
     bool cached; /**< the destination already had everything */

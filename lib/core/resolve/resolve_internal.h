@@ -185,8 +185,8 @@ const struct ocv_entry *ocv_index_older_choice(const struct ocv_index *index,
                                                const struct ocv_platform *machine,
                                                bool any_features);
 
-/** Does code of SM number `code` run on a GPU of SM number `sm`? `form` is 'a' for code of that chip
- *  alone, 'f' of its family, 'v' for PTX, else any: plain machine code. */
+/** Does code of SM number `code` run on a GPU of SM number `sm`? `form` is 'a' for code of that
+ * chip alone, 'f' of its family, 'v' for PTX, else any: plain machine code. */
 bool ocv_sm_runs(unsigned code, char form, unsigned sm);
 
 /* A `..._lower_bound` has a list of values: the machine's version, and all that are older. */

@@ -286,7 +286,12 @@ crowd()
     run -0 lock
     [ "$(jq -r '.images[0].profiles.h100.signature | "\(.subject) \(.key)"' "$BATS_TEST_TMPDIR/lock")" = "$INDEX $(key_of team)" ]
     run -0 pull --locked "$BATS_TEST_TMPDIR/lock"
+    export OCV_STATE_DIR=$BATS_TEST_TMPDIR/state
     run -0 pull --locked "$BATS_TEST_TMPDIR/lock" --lock-profile h100
+    # and it is on record, with all that the signed index names
+    run -0 "$VARIANTCTL" verify --config "$TRUST" --trust --profile "$PROFILES/h100.json" --from "oci:$BATS_TEST_TMPDIR/out"
+    run -0 pull "$REGISTRY/locked:1"
+    run -0 jq -e --arg i "$INDEX" '.digest == $i and (.members | unique | length) == 2' "$OCV_STATE_DIR"/resolved/trusted/*.json
     # by a key that this machine does not have
     trust_config '' "$REGISTRY/**" "{keys: [$STATE/keys/other.pub]}"
     run -4 pull --locked "$BATS_TEST_TMPDIR/lock"

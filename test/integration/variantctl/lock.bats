@@ -246,6 +246,11 @@ lock()
     run -5 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from "oci:$STATE/tagged" --format json
     [ "$(jq -r '.images[0].remedy' <<<"$output")" = "vpull --to oci:$STATE/tagged:mine $REGISTRY/app:1" ]
     rm -r "$STATE/tagged"
+    # one that vpull was told to give
+    "$VPULL" --profile "$PROFILES/h100.json" --to "oci:$STATE/tagged:given" --quiet "$REGISTRY/app:1"
+    run -5 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from "oci:$STATE/tagged" --format json
+    [ "$(jq -r '.images[0].remedy' <<<"$output")" = "vpull --to oci:$STATE/tagged:given $REGISTRY/app:1" ]
+    rm -r "$STATE/tagged"
     run -5 "$VARIANTCTL" verify --profile "$PROFILES/mi300x.json" --from "oci:$STATE/mine"
     run -1 "$VARIANTCTL" verify --from "oci:$STATE/nowhere"
     run -2 "$VARIANTCTL" verify --from somewhere

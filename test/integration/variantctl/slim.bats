@@ -132,6 +132,11 @@ TABLE
     run -0 --separate-stderr "$VPULL" --insecure "$R" --profile "$PROFILES/a100.json" --to "oci:$BATS_TEST_TMPDIR/pulled" "$R/slim/app:1.0"
     slim_py cat "$BATS_TEST_TMPDIR/pulled" "$(jq -r '.manifests[0].digest' "$BATS_TEST_TMPDIR/pulled/index.json")" "$LIBRARY" >"$BATS_TEST_TMPDIR/lib.so"
     [ "$(code "$BATS_TEST_TMPDIR/lib.so")" = "sm_80 sm_90a" ]
+    # known by its own labels alone it fits, too: how the index ranks it is not among them
+    OCV_STATE_DIR=$BATS_TEST_TMPDIR/none run -0 "$VARIANTCTL" verify --profile "$PROFILES/a100.json" --from "oci:$BATS_TEST_TMPDIR/pulled" --all
+    [[ $output == *fits* && $output != *priority* ]]
+    OCV_STATE_DIR=$BATS_TEST_TMPDIR/none run "$VARIANTCTL" verify --profile "$PROFILES/h100.json" --from "oci:$BATS_TEST_TMPDIR/pulled" --all
+    [[ $output == *sm_arch* ]]
     # copying tools carry one digest that stands twice
     run -0 skopeo copy --quiet --all --preserve-digests --insecure-policy --src-tls-verify=false --dest-tls-verify=false \
         "docker://$R/slim/app:1.0" "docker://$R/copied/app:1.0"
@@ -166,7 +171,7 @@ TABLE
 @test "slim --dry-run: what would be saved, from what was read before, and nothing is written" {
     make app
     run -0 --separate-stderr "$VARIANTCTL" slim --dry-run "oci:$L:app" --for sm_80 --to "oci:$L:slim"
-    [[ $output == "sm80: pull about "*" instead of "*"$LIBRARY"* ]]
+    [[ $output == "sm80: pull about "*" instead of "*"before"*"after"*"$LIBRARY"* ]]
     run -0 --separate-stderr "$VARIANTCTL" slim --dry-run --format json "oci:$L:app" --for sm_80 --to "oci:$L:slim"
     estimate=$(jq '.[0].files[0].after' <<<"$output")
     run -1 "$VARIANTCTL" index show "oci:$L:slim"
@@ -263,11 +268,20 @@ TABLE
     make app
     for try in '--for sm_80|slim: give --to, where the index is written' '--to oci:x:y|slim: give --for, the targets (--for sm_80,sm_90), or --profiles' \
         "--for ampere --to oci:x:y|slim: --for: 'ampere' is no target" '--for sm_80, --to oci:x:y|'"slim: --for: '' is no target" \
-        "--for sm_80,sm_80 --to oci:x:y|slim: --for: 'sm_80' stands twice" '--for sm_80 --compression xz --to oci:x:y|slim: --compression is gzip or zstd'; do
+        "--for sm_90,sm_90a --to oci:x:y|slim: --for: 'sm_90a' stands twice (sm_90)" '--for sm_80 --compression xz --to oci:x:y|slim: --compression is gzip or zstd'; do
         read -ra arguments <<<"${try%%|*}"
         run -2 "$VARIANTCTL" slim "oci:$L:app" "${arguments[@]}"
         [[ $output == *"${try#*|}"* ]]
     done
+    # rather a slip than a GPU
+    run "$VARIANTCTL" slim "oci:$L:app" --for sm_95 --dry-run --to "oci:$L:slim"
+    [[ $output == *"warning: sm_95 is no architecture that is known here"* ]]
+    # before minutes of work
+    mkdir -m 555 "$BATS_TEST_TMPDIR/closed"
+    local plain=()
+    [ "$(id -u)" -ne 0 ] || plain=(setpriv --bounding-set=-dac_override,-dac_read_search --inh-caps=-all)
+    run -1 "${plain[@]}" "$VARIANTCTL" slim "oci:$L:app" --for sm_80 --to "oci:$BATS_TEST_TMPDIR/closed/x:y"
+    [ "$output" = "variantctl: cannot write to $BATS_TEST_TMPDIR/closed/x: Permission denied" ]
     run -2 "$VARIANTCTL" slim "oci:$L:app" --for sm_100,sm_103 --to "oci:$L:slim"
     [[ $output == *"of oci:$L:app, GPUs of sm_100 and of sm_103 run the same code"$'\n'"hint: name one of them, or let both share a variant: sm_100+sm_103"* ]]
     run -4 "$VARIANTCTL" slim "oci:$L:app" --for sm_35 --to "oci:$L:slim"

@@ -5,8 +5,24 @@
 #include "lib/internal/lint/lint_internal.h"
 
 #include <regex.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The next property from `*i` on that an image has to say of itself; what ranks it among others is
+ * the index's. False: no more. */
+static bool next_own(const struct ocv_lint *lint, const struct ocv_properties *all, size_t *i,
+                     struct ocv_property *out)
+{
+    while (*i < ocv_properties_count(all)) {
+        char key[256];
+        *out = ocv_properties_get(all, (*i)++);
+        snprintf(key, sizeof(key), OCV_ANNOTATION_STATIC "%.200s", out->ns);
+        if (!ocv_lint_index_annotation(lint, key))
+            return true;
+    }
+    return false;
+}
 
 /* As sets: order and blanks do not count. Text that does not parse is only equal to itself. */
 static bool same_properties(struct ocv_lint *lint, const char *a, const char *b)
@@ -20,12 +36,17 @@ static bool same_properties(struct ocv_lint *lint, const char *a, const char *b)
         lint->status = ocv_error_nomem(lint->err);
     if (status < 0)
         return !strcmp(a, b);
-    bool same = ocv_properties_count(x) == ocv_properties_count(y);
-    for (size_t i = 0; same && i < ocv_properties_count(x); i++) {
-        struct ocv_property p = ocv_properties_get(x, i), q = ocv_properties_get(y, i);
-        same = !strcmp(p.ns, q.ns) && !strcmp(p.feature, q.feature) && !strcmp(p.value, q.value);
+    struct ocv_property p, q;
+    for (size_t i = 0, k = 0;;) {
+        bool more = next_own(lint, x, &i, &p);
+        if (more != next_own(lint, y, &k, &q))
+            return false;
+        if (!more)
+            return true;
+        if (strcmp(p.ns, q.ns) != 0 || strcmp(p.feature, q.feature) != 0 ||
+            strcmp(p.value, q.value) != 0)
+            return false;
     }
-    return same;
 }
 
 static void check_own(struct ocv_lint *lint, size_t i, const json_t *labels)
