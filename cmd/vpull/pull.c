@@ -177,8 +177,9 @@ static int read_child(struct pull *pull, struct ocv_error *err)
                       explain_name(pull->image.index, pull->entry, other, sizeof(other)));
     if (status == OCV_ERR_NOT_FOUND && best->label) {
         ocv_error_prefix(err, "variant %s", best->label);
-        ocv_error_hint(err, "the index has it, and this place does not: is it a copy of a part of "
-                            "the index (variantctl index copy --for)?");
+        ocv_error_hint(err, "the index names it, and it is not here, as in a sparse copy: 'sparse: "
+                            "next' of the registry takes the next best, --label another, "
+                            "'variantctl index copy --for FLEET --update' brings it");
     }
     return status;
 }

@@ -18,10 +18,11 @@ static const struct ocv_option options[] = {
      .help = "only what these machines get, and the default",
      OCV_OPTION_LIST(struct copy, sparse.fleet)},
     {.name = "sparse",
-     .help = "with --for: the index itself is unchanged",
+     .help = "leave images out, keep the index\n"
+             "(without --for: images that FROM lacks)",
      OCV_OPTION_FLAG(struct copy, sparse.sparse)},
     {.name = "prune",
-     .help = "with --for: an index of what is copied (new digest)",
+     .help = "the same, with an index of what is copied",
      OCV_OPTION_FLAG(struct copy, sparse.prune)},
     {.name = "update",
      .help = "with --for: TO is such a copy; add what it lacks now",
@@ -59,16 +60,16 @@ static int check_sparse(const struct sparse_options *o, struct ocv_error *err)
         return ocv_error_set(err, OCV_ERR_INVALID,
                              "index copy: --update keeps what is there, and --prune makes another "
                              "index");
-    if (o->fleet.n && !o->update && o->sparse == o->prune)
+    if (o->sparse && o->prune)
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "index copy: give --sparse or --prune, not both");
+    if (o->fleet.n && !o->update && !o->sparse && !o->prune)
         return ocv_error_set(err, OCV_ERR_INVALID,
                              "index copy: --for needs --sparse, where the index stays as it is, or "
                              "--prune, where it becomes one of what is copied");
-    if (!o->fleet.n && (o->sparse || o->prune || o->all_ranks || o->update))
+    if (!o->fleet.n && (o->all_ranks || o->update))
         return ocv_error_set(err, OCV_ERR_INVALID, "index copy: --%s needs --for, the machines",
-                             o->sparse   ? "sparse"
-                             : o->update ? "update"
-                             : o->prune  ? "prune"
-                                         : "all-ranks");
+                             o->update ? "update" : "all-ranks");
     return OCV_OK;
 }
 
@@ -112,7 +113,8 @@ int cmd_index_copy(struct cli *cli, int argc, char **argv)
         ocv_error_hint(err, "the first copy is made with --sparse");
     OCV_TRY(status);
     OCV_TRY(image_open(cli, cli->arguments[0], &image, err));
-    if (copy.sparse.fleet.n) {
+    bool part = copy.sparse.fleet.n || copy.sparse.sparse || copy.sparse.prune;
+    if (part) {
         OCV_TRY(sparse_choose(cli, &copy.sparse, &image, &sparse, err));
         OCV_TRY(sparse_tell(cli, &image, &sparse, b->options.quiet || b->options.json, err));
     }
@@ -122,8 +124,7 @@ int cmd_index_copy(struct cli *cli, int argc, char **argv)
     if (!b->options.dry_run)
         OCV_TRY(place_prepare(&b->to, err));
     if (!b->options.dry_run && !here)
-        OCV_TRY(copy_all(&copier, &image, !copy.sparse.prune,
-                         b->options.referrers || copy.sparse.fleet.n, err));
+        OCV_TRY(copy_all(&copier, &image, !copy.sparse.prune, b->options.referrers || part, err));
     const char *type = image.top.media_type[0] ? image.top.media_type
                        : index                 ? OCV_MEDIA_TYPE_INDEX
                                                : OCV_MEDIA_TYPE_MANIFEST;
@@ -131,7 +132,7 @@ int cmd_index_copy(struct cli *cli, int argc, char **argv)
         OCV_TRY(sparse_prune(&image, &sparse, &pruned, err));
     status =
         publication_write(&b->publication, type, copy.sparse.prune ? &pruned : &image.body, err);
-    if (status < 0 && copy.sparse.fleet.n && !copy.sparse.prune && err->http_status == 400)
+    if (status < 0 && part && !copy.sparse.prune && err->http_status == 400)
         ocv_error_hint(err, "a registry that wants all images of an index takes one with --prune");
     OCV_TRY(status);
     progress_finish(copier.progress);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* variantctl index copy --for: a mirror of what a fleet's machines get. The index stays as it is,
- * byte for byte, so that its digest and signatures stay valid; of its images those are copied that
- * a machine of the fleet gets, and the default. */
+/* variantctl index copy --sparse: a mirror of what a fleet's machines get. The index stays as it
+ * is, byte for byte, so that its digest and signatures stay valid; of its images those are copied
+ * that a machine of the fleet gets, and the default. Without a fleet: those that FROM has, which
+ * may be such a copy itself. */
 #include "cmd/variantctl/index/index_verbs.h"
 
 #include "cmd/variantctl/coverage/coverage.h"
@@ -48,6 +49,24 @@ static void keep_attestations(const struct image *image, const json_t *root, boo
     }
 }
 
+/* Which images does FROM have? */
+static int keep_present(struct cli *cli, struct image *image, bool *keep, struct ocv_error *err)
+{
+    for (size_t i = 0; i < ocv_index_count(image->index); i++) {
+        const struct ocv_entry *entry = ocv_index_entry(image->index, i);
+        struct ocv_descriptor d;
+        ocv_auto_child child = {0};
+        if (!coverage_candidate(entry))
+            continue;
+        OCV_TRY(child_descriptor(entry, &d, err));
+        int status = child_read(cli, image, &d, &child, err);
+        if (status != OCV_ERR_NOT_FOUND)
+            OCV_TRY(status);
+        keep[i] = status == OCV_OK;
+    }
+    return OCV_OK;
+}
+
 int sparse_choose(struct cli *cli, const struct sparse_options *options, struct image *image,
                   struct sparse *out, struct ocv_error *err)
 {
@@ -62,13 +81,17 @@ int sparse_choose(struct cli *cli, const struct sparse_options *options, struct 
             return ocv_error_set(err, OCV_ERR_INVALID, "more than %u --for", COVERAGE_SOURCES_MAX);
         request.profiles[request.n_profiles++] = options->fleet.texts[i];
     }
-    OCV_TRY(coverage_read_hosts(&request, &fleet, err));
-    OCV_TRY(coverage_decide(cli, image, &fleet, err));
     size_t n = ocv_index_count(image->index);
     out->keep = calloc(n + 1, sizeof(*out->keep));
     if (!out->keep)
         return ocv_error_nomem(err);
-    for (size_t i = 0; i < n; i++) {
+    if (options->fleet.n) {
+        OCV_TRY(coverage_read_hosts(&request, &fleet, err));
+        OCV_TRY(coverage_decide(cli, image, &fleet, err));
+    } else {
+        OCV_TRY(keep_present(cli, image, out->keep, err));
+    }
+    for (size_t i = 0; options->fleet.n && i < n; i++) {
         const struct ocv_entry *entry = ocv_index_entry(image->index, i);
         out->keep[i] = coverage_candidate(entry) && entry->kind != OCV_ENTRY_VARIANT;
         for (size_t k = 0; k < fleet.n && !out->keep[i] && coverage_candidate(entry); k++)
@@ -79,7 +102,7 @@ int sparse_choose(struct cli *cli, const struct sparse_options *options, struct 
     if (!out->root)
         return ocv_error_set(err, OCV_ERR_DATA, "%s cannot be read", image->text);
     keep_attestations(image, out->root, out->keep);
-    out->machines = coverage_count(&fleet, NULL);
+    out->machines = options->fleet.n ? coverage_count(&fleet, NULL) : 0;
     return OCV_OK;
 }
 
@@ -122,9 +145,11 @@ int sparse_tell(struct cli *cli, const struct image *image, const struct sparse 
     OCV_TRY(count_left(cli, image, s, &left, err));
     OCV_TRY(put_names(image, s->keep, true, &kept, err));
     OCV_TRY(put_names(image, s->keep, false, &gone, err));
-    if (!quiet)
+    if (!quiet && s->machines)
         fprintf(stderr, "for %zu machine%s: %s\nleft out: %s (%s)\n", s->machines,
                 s->machines == 1 ? "" : "s", kept.data, gone.data, format_bytes(left, bytes));
+    else if (!quiet)
+        fprintf(stderr, "%s has %s\nnot there: %s\n", image->text, kept.data, gone.data);
     return OCV_OK;
 }
 

@@ -54,7 +54,7 @@ has() { [ -e "$1/blobs/sha256/${2#sha256:}" ]; }
     # a machine of another kind: its image is not here
     run --separate-stderr "$VPULL" --profile "$PROFILES/mi300x.json" --to "oci:$BATS_TEST_TMPDIR/none" "oci:$to:app"
     [ "$status" != 0 ]
-    [[ $stderr == *"vpull: variant rocm7.1: "*"hint: the index has it, and this place does not"* ]]
+    [[ $stderr == *"vpull: variant rocm7.1: "*"hint: the index names it, and it is not here"* ]]
 }
 
 @test "a fleet that grew: the same command copies what is missing, and the tag stays" {
@@ -90,7 +90,7 @@ has() { [ -e "$1/blobs/sha256/${2#sha256:}" ]; }
     run -0 --separate-stderr "$VARIANTCTL" index copy --dry-run --for "$STATE/fleet" --sparse "oci:$STATE/images:told" "oci:$BATS_TEST_TMPDIR/none:app"
     [[ $stderr == *"left out: rocm7.1"* ]]
     [ ! -e "$BATS_TEST_TMPDIR/none" ]
-    for wrong in "--sparse" "--prune" "--all-ranks" "--update" "--for $STATE/fleet" "--for $STATE/fleet --sparse --prune" "--for $STATE/fleet --update --prune"; do
+    for wrong in "--all-ranks" "--update" "--sparse --prune" "--for $STATE/fleet" "--for $STATE/fleet --sparse --prune" "--for $STATE/fleet --update --prune"; do
         # shellcheck disable=SC2086 # several words
         run -2 "$VARIANTCTL" index copy $wrong "oci:$STATE/images:told" "oci:$BATS_TEST_TMPDIR/none:app"
     done
@@ -109,6 +109,21 @@ has() { [ -e "$1/blobs/sha256/${2#sha256:}" ]; }
     [[ $output == *unchanged* ]]
     has "$to" "$(digest_of rocm7.1)"
     has "$to" "$(digest_of cuda12.8)" # what was there stays
+}
+
+@test "--sparse without machines: what is there, so that such a copy is carried on as it is" {
+    local to=$BATS_TEST_TMPDIR/mirror
+    "$VARIANTCTL" index copy --quiet --for "$STATE/fleet" --sparse "oci:$STATE/images:told" "oci:$to:app"
+    run -1 "$VARIANTCTL" index copy "oci:$to:app" "oci:$BATS_TEST_TMPDIR/site:app"
+    run -0 --separate-stderr "$VARIANTCTL" index copy --sparse "oci:$to:app" "oci:$BATS_TEST_TMPDIR/site:app"
+    [[ $stderr == "oci:$to:app has "*cuda12.8*$'\n'"not there: rocm7.1" ]]
+    cmp "$to/index.json" "$BATS_TEST_TMPDIR/site/index.json"
+    has "$BATS_TEST_TMPDIR/site" "$(digest_of cuda12.8)"
+    run ! has "$BATS_TEST_TMPDIR/site" "$(digest_of rocm7.1)"
+    # an index of it, where a registry wants all that one names
+    run -0 --separate-stderr "$VARIANTCTL" index copy --prune --insecure "$REGISTRY" "oci:$to:app" "$REGISTRY/carried:1"
+    run -0 --separate-stderr "$VPULL" --insecure "$REGISTRY" --profile "$PROFILES/h100.json" --dry-run "$REGISTRY/carried:1"
+    [ "$output" = "$(digest_of cuda12.8)" ]
 }
 
 @test "sparse: next takes the next best that is there, and tells; error, which is the default, names what is missing" {

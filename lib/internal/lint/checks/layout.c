@@ -133,7 +133,9 @@ void ocv_lint_check_layout(struct ocv_lint *lint)
             ocv_lint_entry_at(lint, OCV_LINT_CHILD_MISSING, i, "/digest", "%s is not there",
                               entry->digest);
             ocv_lint_hint(
-                lint, "push it into the repository of the index, or variantctl index remove %s %s",
+                lint,
+                "push it into the repository of the index, or variantctl index remove %s %s; in a "
+                "sparse copy it is missing on purpose (variantctl index copy --for FLEET --update)",
                 ocv_lint_target(lint), entry->digest);
         } else if (child && child->state == OCV_LINT_STATE_BROKEN) {
             ocv_lint_entry_at(lint, OCV_LINT_CHILD_BROKEN, i, "/digest", "%s",
