@@ -285,7 +285,9 @@ static enum MHD_Result handle_metrics(struct current *current, struct MHD_Connec
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, 1024u * 1024);
-    metrics_set(current->metrics, METRIC_LESSER_IMAGES, local_images_lesser());
+    size_t lesser;
+    metrics_set(current->metrics, METRIC_LESSER_IMAGES,
+                local_images_lesser(&lesser) ? lesser : METRICS_ABSENT);
     if (metrics_format(current->metrics, ocv_clock_ms(), &text, NULL) < 0)
         return answer_error(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
     return answer_copy(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8",

@@ -17,6 +17,7 @@ const char *metrics_outcome_name(enum outcome outcome);
 /** For the metrics that are a single number. */
 void metrics_add(struct metrics *metrics, enum metric metric, uint64_t n);
 void metrics_set(struct metrics *metrics, enum metric metric, uint64_t n);
+#define METRICS_ABSENT UINT64_MAX /**< of a gauge that is left out while it is not known */
 uint64_t metrics_get(const struct metrics *metrics, enum metric metric);
 /** A request has ended after `us` microseconds and `bytes` of body. */
 void metrics_request(struct metrics *metrics, enum outcome outcome, int64_t us, int64_t bytes);

@@ -90,8 +90,9 @@ enum here { HERE_FITS, HERE_LESSER, HERE_ORDINARY };
 bool local_images_report(const struct ocv_reference *name, const char *digest, enum here what);
 /** True if the image is known to have no variants. */
 bool local_images_is_ordinary(const struct ocv_reference *name, const char *digest);
-/** Number of lesser images. */
-size_t local_images_lesser(void);
+/** Count the lesser images. False: nothing has told of any image yet, so the number is not known.
+ */
+bool local_images_lesser(size_t *n);
 
 /* The changes between two profiles, as text for a log. */
 

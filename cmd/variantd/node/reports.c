@@ -19,6 +19,7 @@ struct image_sighting {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct image_sighting images[HERE_MAX];
 static size_t n_images;
+static bool told; /* of any image since the start */
 
 /* A tag stands for one image on this node; an image without a tag is keyed by its digest. */
 static bool make_key(const struct ocv_reference *name, const char *digest, char key[OCV_DIGEST_MAX])
@@ -56,6 +57,7 @@ bool local_images_report(const struct ocv_reference *name, const char *digest, e
     pthread_mutex_lock(&lock);
     int64_t now = ocv_clock_ms();
     forget_old(now);
+    told = true;
     struct image_sighting *image = find_image(key);
     if (!image) {
         image = images; /* the oldest, if there is no room */
@@ -89,15 +91,16 @@ bool local_images_is_ordinary(const struct ocv_reference *name, const char *dige
     return ordinary;
 }
 
-size_t local_images_lesser(void)
+bool local_images_lesser(size_t *n)
 {
-    size_t n = 0;
+    *n = 0;
     pthread_mutex_lock(&lock);
     forget_old(ocv_clock_ms());
     for (size_t i = 0; i < n_images; i++)
-        n += images[i].what == HERE_LESSER;
+        *n += images[i].what == HERE_LESSER;
+    bool known = told;
     pthread_mutex_unlock(&lock);
-    return n;
+    return known;
 }
 
 #define REPORT_MAX 1024u /* bytes; the reason is one line of text */
