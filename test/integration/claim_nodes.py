@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Nodes of thirteen kinds for claim_cluster.bats: DIR/objects.json for kubectl, with DeviceClasses and with
+"""Nodes of fourteen kinds for claim_cluster.bats: DIR/objects.json for kubectl, with DeviceClasses and with
 ResourceSlices as the vendors' drivers publish them, and DIR/KIND.json, the profile that variantctl would
 make there; DIR/gang has the same for a job, DIR/labelled the profile of a node whose driver publishes nothing."""
 import json
@@ -50,10 +50,13 @@ KINDS = {
         "model": {"string": "Intel Arc B580"}, "family": {"string": "Arc B"}, "pciId": {"string": "0xe20b"}, "driver": {"string": "xe"}},
         {"intel": {"device_ip": ["20.1.0"]}}),
     "tpu": ("tpu.google.com", {"tpuGen": {"string": "v6e"}, "index": {"int": 0}}, {"tpu": {"arch": ["v6e"], "present": ["true"]}}),
+    "wormhole": ("tenstorrent.com", {"chipArch": {"string": "wormhole"}, "boardType": {"string": "n300"}},
+                 {"tenstorrent": {"arch": ["wormhole"]}}),
     "h100v2": gpu("NVIDIA H100 80GB HBM3", 90, (12, 8), "570.124.6"),
     "vfio": ("gpu.nvidia.com", {"type": {"string": "vfio"}, "deviceID": {"string": "2330"}}, {}),
 }
-DRIVERS = ("gpu.nvidia.com", "gpu.amd.com", "gpu.intel.com", "gaudi.intel.com", "npu.rebellions.ai", "tpu.google.com")
+DRIVERS = ("gpu.nvidia.com", "gpu.amd.com", "gpu.intel.com", "gaudi.intel.com", "npu.rebellions.ai", "tpu.google.com",
+           "tenstorrent.com")
 
 
 def levels(kind):
