@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define LABEL_MAX 4200u
@@ -54,20 +53,14 @@ int setup_print_diff(const char *path, const struct setup_content *from,
         return ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
     OCV_TRY(cli_print("", 0, err)); /* what is printed before stands before */
 
-    int result = 0;
-    pid_t pid;
     /* diff inherits none */
     snprintf(second, sizeof(second), "/proc/%ld/fd/%d", (long)getpid(), new);
     const char *argv[] = {"diff", "-a", "-u", "-L", old_label, "-L", new_label, "-", second, NULL};
-    int failure = ocv_spawn(argv, old, STDOUT_FILENO, -1, &pid);
+    int code = 0, failure = ocv_run_wait(argv, old, STDOUT_FILENO, -1, &code);
     if (failure) {
         ocv_error_set(err, OCV_ERR_UNSUPPORTED, "cannot run diff(1): %s", strerror(failure));
         ocv_error_hint(err, "install diffutils");
         return OCV_ERR_UNSUPPORTED;
     }
-    while (waitpid(pid, &result, 0) < 0 && errno == EINTR)
-        continue;
-    return WIFEXITED(result) && WEXITSTATUS(result) <= 1
-               ? OCV_OK
-               : ocv_error_set(err, OCV_ERR_IO, "diff(1) failed");
+    return code <= 1 ? OCV_OK : ocv_error_set(err, OCV_ERR_IO, "diff(1) failed");
 }

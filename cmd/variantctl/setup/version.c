@@ -8,13 +8,9 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define ANSWER_MAX 4096u         /* bytes of a program's answer */
@@ -53,32 +49,14 @@ bool setup_version_at_least(const struct setup_version *version, unsigned major,
 
 bool setup_ask(const char *const *argv, char *out, size_t size)
 {
-    int ends[2];
-    pid_t pid;
-    out[0] = '\0';
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return false;
-    bool started = ocv_spawn(argv, -1, ends[1], -1, &pid) == 0;
-    close(ends[1]);
-    int result = 0;
-    if (started) { /* read until the end, the limit or the deadline */
-        size_t len = 0;
-        struct pollfd poller = {.fd = ends[0], .events = POLLIN};
-        while (len + 1 < size && poll(&poller, 1, ANSWER_MILLISECONDS) > 0) {
-            ssize_t n = read(ends[0], out + len, size - len - 1);
-            if (n < 0 && errno == EINTR)
-                continue;
-            if (n <= 0)
-                break;
-            len += (size_t)n;
-        }
-        out[len] = '\0';
-        kill(pid, SIGKILL); /* it has answered, or has not in time */
-        while (waitpid(pid, &result, 0) < 0 && errno == EINTR)
-            continue;
-    }
-    close(ends[0]);
-    return started && out[0];
+    int code;
+    ocv_auto_buffer text;
+    const struct ocv_run program = {.argv = argv, .timeout_ms = ANSWER_MILLISECONDS};
+    ocv_buffer_init(&text, size - 1);
+    int status = ocv_run(&program, &text, &code, NULL);
+    (void)status; /* what it has printed by then is its answer */
+    snprintf(out, size, "%s", text.len ? text.data : "");
+    return out[0];
 }
 
 void setup_find_version(const struct setup *setup, const char *program, struct setup_version *out)

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define WORDS_MAX 8u
@@ -47,16 +46,13 @@ static bool run_remedy(struct cli *cli, const char *remedy)
     }
     for (char *word; words && n < WORDS_MAX + 7 && (word = strsep(&rest, " "));)
         argv[n++] = word;
-    pid_t pid;
-    int result = 0,
-        failed = words ? ocv_spawn(argv, -1, STDERR_FILENO, STDERR_FILENO, &pid) : ENOMEM;
+    int code = 0,
+        failed = words ? ocv_run_wait(argv, -1, STDERR_FILENO, STDERR_FILENO, &code) : ENOMEM;
     if (failed) {
         cli_warn(cli, "%s: %s", argv[0], strerror(failed));
         return false;
     }
-    while (waitpid(pid, &result, 0) < 0 && errno == EINTR)
-        continue;
-    return WIFEXITED(result) && WEXITSTATUS(result) == 0;
+    return code == 0;
 }
 
 size_t verify_repair(struct cli *cli, const json_t *results)

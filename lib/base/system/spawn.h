@@ -3,6 +3,7 @@
 #ifndef OCV_SPAWN_H
 #define OCV_SPAWN_H
 
+#include "ocivariant/buffer.h"
 #include "ocivariant/error.h"
 
 #include <sched.h>
@@ -43,6 +44,31 @@ int ocv_spawn(const char *const *argv, int in, int out, int errors, pid_t *pid);
 /** Find a program by PATH; a name with a slash is a path already. False: there is none, or its path
  *  is too long. */
 bool ocv_spawn_find(const char *name, char *path, size_t size);
+
+/* Running a program to its end. */
+
+/** What is run, without a shell and with limits on its time. Zero-initialise. */
+struct ocv_run {
+    const char *path;               /**< NULL: argv[0], found by PATH */
+    const char *const *argv;        /**< NULL at the end */
+    const char *const *environment; /**< NULL: this program's */
+    const char *input;              /**< NULL: none */
+    unsigned timeout_ms;
+    char *why; /**< receives the last line of its standard error; NULL: that goes nowhere */
+    size_t why_size;
+    bool confined;                   /**< as above, with limits on what it uses */
+    bool trusted;                    /**< as above */
+    const volatile int *interrupted; /**< non-zero: stop; may be NULL */
+};
+/** Run it and append what it prints, at most out->max bytes. `*code`: its exit status, above 127
+ *  where a signal ended it, -1 where it is not known. OCV_ERR_NOT_FOUND, OCV_ERR_CONFIG: it cannot
+ *  be started; OCV_ERR_NETWORK: it did not end in time; OCV_ERR_DATA: it printed too much;
+ *  OCV_ERR_INTERRUPTED. No process of it is left then. Where it prints secrets the caller wipes
+ *  them. */
+int ocv_run(const struct ocv_run *program, struct ocv_buffer *out, int *code,
+            struct ocv_error *err) OCV_WARN_UNUSED;
+/** ocv_spawn, and wait for its end: 0, or the errno of what failed. `*code` as above. */
+int ocv_run_wait(const char *const *argv, int in, int out, int errors, int *code);
 
 /* Where work that may run beside the caller's is put. The kernel often starts it on the processor
  * of who started it, and looks for another one only when one of them has waited for its turn. */

@@ -81,28 +81,6 @@ bool ocv_auth_place_safe(const struct ocv_auth_place *place);
 /** "FILE, FILE and FILE", as far as there is room. */
 void ocv_auth_places_name(const struct ocv_auth_places *places, char *out, size_t size);
 
-/* Programs that print secrets: asked on their standard input, without a shell, with limits on their
- * time and their answer. What they write to their standard error goes nowhere. */
-
-struct ocv_program {
-    const char *path;               /**< NULL: argv[0], found by PATH */
-    const char *const *argv;        /**< NULL at the end */
-    const char *const *environment; /**< NULL: this program's */
-    const char *input;
-    unsigned timeout_ms;
-    bool
-        confined; /**< in a group of its own, without new privileges, with limits on what it uses */
-    bool trusted; /**< only if nobody else could have put it there (lib/base/system/spawn.h) */
-    const volatile int *interrupted; /**< non-zero: stop; may be NULL */
-};
-
-/** Run it and append what it prints, at most answer->max bytes. `*code`: its exit status, above 127
- *  where a signal ended it, -1 where it is not known. OCV_ERR_NOT_FOUND, OCV_ERR_CONFIG: it cannot
- *  be started; OCV_ERR_NETWORK: it did not end in time; OCV_ERR_DATA: it printed too much;
- *  OCV_ERR_INTERRUPTED. No process of it is left then. The caller wipes the answer. */
-int ocv_program_ask(const struct ocv_program *program, struct ocv_buffer *answer, int *code,
-                    struct ocv_error *err) OCV_WARN_UNUSED;
-
 /* Asking credential providers, and remembering what they said. */
 
 /** How long the caller waits. */

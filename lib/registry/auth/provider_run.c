@@ -71,18 +71,18 @@ int ocv_provider_run(const struct ocv_provider *provider, const char *directory,
     for (char **v = provider->variables; *v; v++)
         if (!is_overridden(*v, v + 1))
             environment[n++] = *v;
-    const struct ocv_program program = {.path = path,
-                                        .argv = provider->argv,
-                                        .environment = environment,
-                                        .input = question,
-                                        .timeout_ms = timeout_ms,
-                                        .confined = true,
-                                        .trusted = true,
-                                        .interrupted = interrupted};
+    const struct ocv_run program = {.path = path,
+                                    .argv = provider->argv,
+                                    .environment = environment,
+                                    .input = question,
+                                    .timeout_ms = timeout_ms,
+                                    .confined = true,
+                                    .trusted = true,
+                                    .interrupted = interrupted};
     struct ocv_buffer text;
     int code = 0;
     ocv_buffer_init(&text, OCV_PROVIDER_ANSWER_MAX);
-    int status = ocv_program_ask(&program, &text, &code, err);
+    int status = ocv_run(&program, &text, &code, err);
     if (status == OCV_OK && code > 128)
         status = ocv_error_set(err, OCV_ERR_CONFIG, "ended by signal %d", code - 128);
     else if (status == OCV_OK && code > 0)

@@ -98,7 +98,7 @@ bool ocv_go_duration_parse(const char *text, int64_t *ms);
  *  nobody else may write to them. */
 int ocv_provider_check(const char *directory, const char *name, char path[4096],
                        struct ocv_error *err) OCV_WARN_UNUSED;
-/** Ask it for HOST[:PORT]/REPOSITORY. Errors as ocv_program_ask; no message has what it printed. */
+/** Ask it for HOST[:PORT]/REPOSITORY. Errors as ocv_run; no message has what it printed. */
 int ocv_provider_run(const struct ocv_provider *provider, const char *directory, const char *image,
                      unsigned timeout_ms, const volatile int *interrupted,
                      struct ocv_provider_answer *out, struct ocv_error *err) OCV_WARN_UNUSED;

@@ -129,4 +129,49 @@ START_TEST(test_limits)
 }
 END_TEST
 
-RUN_TESTS("spawn", test_output, test_errors, test_signals, test_descriptors, test_limits)
+/* Run it to its end, with 16 bytes of room. */
+static int run_to_end(const char *script, const char *input, unsigned timeout_ms, int *code,
+                      char why[64])
+{
+    const char *const argv[] = {"/bin/sh", "-c", script, NULL};
+    const struct ocv_run program = {
+        .argv = argv, .input = input, .timeout_ms = timeout_ms, .why = why, .why_size = 64};
+    ocv_auto_buffer text;
+    struct ocv_error err = {0};
+    ocv_buffer_init(&text, 16);
+    int status = ocv_run(&program, &text, code, &err);
+    snprintf(printed, sizeof(printed), "%s", status < 0 ? err.message : text.len ? text.data : "");
+    return status;
+}
+
+START_TEST(test_run)
+{
+    int code = -1;
+    char why[64] = "";
+    ck_assert_int_eq(run_to_end("cat; exit 3", "asked", 10000, &code, why), OCV_OK);
+    ck_assert_str_eq(printed, "asked");
+    ck_assert_int_eq(code, 3);
+    ck_assert_str_eq(why, "");
+    /* the last line of its errors, of a long text its end */
+    ck_assert_int_eq(run_to_end("seq 9999 >&2; echo 'it failed ' >&2; echo >&2; exit 1", NULL,
+                                10000, &code, why),
+                     OCV_OK);
+    ck_assert_int_eq(code, 1);
+    ck_assert_str_eq(why, "it failed");
+    ck_assert_int_eq(run_to_end("kill -TERM $$", NULL, 10000, &code, why), OCV_OK);
+    ck_assert_int_eq(code, 128 + SIGTERM);
+    /* neither one that prints too much nor one that is silent is waited for */
+    ck_assert_int_eq(run_to_end("yes", NULL, 10000, &code, why), OCV_ERR_DATA);
+    ck_assert_str_eq(printed, "it printed more than 16 bytes");
+    ck_assert_int_eq(run_to_end("exec sleep 1000", NULL, 1000, &code, why), OCV_ERR_NETWORK);
+    ck_assert_str_eq(printed, "no answer after 1 s");
+    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+
+    const char *const none[] = {"/nowhere/program", NULL}, *const fails[] = {"false", NULL};
+    ck_assert_int_eq(ocv_run_wait(none, -1, -1, -1, &code), ENOENT);
+    ck_assert_int_eq(ocv_run_wait(fails, -1, -1, -1, &code), 0);
+    ck_assert_int_eq(code, 1);
+}
+END_TEST
+
+RUN_TESTS("spawn", test_output, test_errors, test_signals, test_descriptors, test_limits, test_run)

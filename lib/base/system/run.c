@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The input is a memory file, so that a program that does not read it can neither raise SIGPIPE nor
- * block us. */
+/* Run a program and read what it prints. Its input is a memory file, so that a program that does
+ * not read it can neither raise SIGPIPE nor block us; so are its errors, so that it never waits for
+ * us. */
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
 #include "lib/base/system/spawn.h"
-#include "lib/registry/auth/credentials.h"
+#include "ocivariant/buffer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@
 #define FILES_MAX 1024u                  /* that it has open */
 
 /* May it go on? */
-static int check_time(const struct ocv_program *program, int64_t until, struct ocv_error *err)
+static int check_time(const struct ocv_run *program, int64_t until, struct ocv_error *err)
 {
     if (program->interrupted && __atomic_load_n(program->interrupted, __ATOMIC_RELAXED))
         return ocv_error_set(err, OCV_ERR_INTERRUPTED, "interrupted");
@@ -43,7 +44,7 @@ static bool has_ended(pid_t pid)
 }
 
 /* Read to the end of its output, or of itself: what it started may hold the pipe open. */
-static int listen_to(const struct ocv_program *program, pid_t pid, int fd, int64_t until,
+static int listen_to(const struct ocv_run *program, pid_t pid, int fd, int64_t until,
                      struct ocv_buffer *out, struct ocv_error *err)
 {
     for (bool more = true; more;) {
@@ -67,7 +68,7 @@ static int listen_to(const struct ocv_program *program, pid_t pid, int fd, int64
     return OCV_OK;
 }
 
-static int start_program(const struct ocv_program *program, int in, int out, pid_t *pid,
+static int start_program(const struct ocv_run *program, int in, int out, int errors, pid_t *pid,
                          struct ocv_error *err)
 {
     struct ocv_spawn_program child = {.path = program->path,
@@ -75,7 +76,7 @@ static int start_program(const struct ocv_program *program, int in, int out, pid
                                       .environment = program->environment,
                                       .in = in,
                                       .out = out,
-                                      .errors = -1,
+                                      .errors = errors,
                                       .confined = program->confined,
                                       .trusted = program->trusted};
     const struct {
@@ -98,20 +99,38 @@ static int start_program(const struct ocv_program *program, int in, int out, pid
                          strerror(code));
 }
 
-int ocv_program_ask(const struct ocv_program *program, struct ocv_buffer *answer, int *code,
-                    struct ocv_error *err)
+/* The last line of its errors that has text. */
+static void read_why(int errors, char *why, size_t size)
+{
+    off_t end = lseek(errors, 0, SEEK_END);
+    off_t from = end > (off_t)size - 1 ? end - ((off_t)size - 1) : 0;
+    ssize_t n = end > 0 ? pread(errors, why, size - 1, from) : 0;
+    n = n > 0 ? n : 0;
+    while (n > 0 && strchr(" \r\n\t", why[n - 1]))
+        n--;
+    why[n] = '\0';
+    const char *line = strrchr(why, '\n');
+    if (line)
+        memmove(why, line + 1, strlen(line));
+}
+
+int ocv_run(const struct ocv_run *program, struct ocv_buffer *answer, int *code,
+            struct ocv_error *err)
 {
     int ends[2];
     pid_t pid = 0;
     int64_t until = ocv_clock_ms() + program->timeout_ms;
-    ocv_auto_fd int in = memfd_create("ocivariant-question", MFD_CLOEXEC);
-    if (in < 0 || !ocv_fd_write(in, program->input, strlen(program->input)) ||
-        lseek(in, 0, SEEK_SET) < 0)
+    ocv_auto_fd int in = -1, errors = -1;
+    if (program->input &&
+        ((in = memfd_create("ocivariant-question", MFD_CLOEXEC)) < 0 ||
+         !ocv_fd_write(in, program->input, strlen(program->input)) || lseek(in, 0, SEEK_SET) < 0))
         return ocv_error_set(err, OCV_ERR_IO, "cannot prepare its input: %s", strerror(errno));
+    if (program->why && (errors = memfd_create("ocivariant-errors", MFD_CLOEXEC)) < 0)
+        return ocv_error_set(err, OCV_ERR_IO, "cannot prepare its errors: %s", strerror(errno));
     if (pipe2(ends, O_CLOEXEC) < 0)
         return ocv_error_set(err, OCV_ERR_IO, "%s", strerror(errno));
     ocv_auto_fd int from = ends[0];
-    int status = start_program(program, in, ends[1], &pid, err);
+    int status = start_program(program, in, ends[1], errors, &pid, err);
     close(ends[1]);
     if (status < 0)
         return status;
@@ -132,36 +151,19 @@ int ocv_program_ask(const struct ocv_program *program, struct ocv_buffer *answer
     *code = reaped < 0       ? -1 /* a SIGCHLD policy of the program hides it */
             : WIFEXITED(end) ? WEXITSTATUS(end)
                              : 128 + WTERMSIG(end);
+    if (program->why)
+        read_why(errors, program->why, program->why_size);
     return status;
 }
 
-/* docker-credential-NAME get: the server's name on its standard input, JSON on its output. */
-
-#define HELPER_TIMEOUT_MS 60000 /* a person may have to unlock a key ring */
-
-int ocv_helper_get(const char *name, const char *server, const volatile int *interrupted,
-                   struct ocv_credentials *out, struct ocv_error *err)
+int ocv_run_wait(const char *const *argv, int in, int out, int errors, int *code)
 {
-    char program[sizeof("docker-credential-") + OCV_HELPER_NAME_MAX];
-    struct ocv_buffer text;
-    int code = 0;
-    *out = (struct ocv_credentials){0};
-    snprintf(program, sizeof(program), "docker-credential-%s", name);
-    const char *const argv[] = {program, "get", NULL};
-    const struct ocv_program helper = {
-        .argv = argv, .input = server, .timeout_ms = HELPER_TIMEOUT_MS, .interrupted = interrupted};
-    ocv_buffer_init(&text, OCV_HELPER_ANSWER_MAX);
-    int status = ocv_program_ask(&helper, &text, &code, err);
-    const char *words = text.data ? text.data : "";
-    if (status == OCV_OK && code <= 0 && words[0] == '{')
-        status = ocv_helper_parse(words, text.len, out, err);
-    else if (status == OCV_OK && !strstr(words, "credentials not found") &&
-             !strstr(words, "no credentials server URL"))
-        status = ocv_error_set(
-            err, OCV_ERR_CONFIG, "failed (exit %d)%s%.*s", code, *words ? ": " : "",
-            (int)strcspn(words, "\r\n") < 200 ? (int)strcspn(words, "\r\n") : 200, words);
-    if (text.data)
-        explicit_bzero(text.data, text.len);
-    ocv_buffer_free(&text);
-    return status < 0 ? ocv_error_prefix(err, "%s", program) : OCV_OK;
+    pid_t pid;
+    int end = 0, failed = ocv_spawn(argv, in, out, errors, &pid);
+    if (failed)
+        return failed;
+    while (waitpid(pid, &end, 0) < 0 && errno == EINTR)
+        continue;
+    *code = WIFEXITED(end) ? WEXITSTATUS(end) : 128 + WTERMSIG(end);
+    return 0;
 }
