@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Where credentials come from, first hit wins: the caller's own; the one file the caller names;
- * else where docker, podman and skopeo keep them (auth/places.c); else the credential providers. */
+ * else where docker, podman and skopeo keep them (auth/files.c); else the credential providers. */
 #include "lib/registry/auth/credentials.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/file.h"
@@ -105,13 +105,13 @@ int ocv_creds_find(struct ocv_registry *registry, const char *account, const cha
     if (registry->auth_file) {
         status = try_file(registry, registry->auth_file, account, repository, true, out, err);
     } else {
-        struct ocv_auth_places places;
-        status = ocv_auth_places_find(&places, err);
-        for (size_t i = 0; i < places.n && status == OCV_OK && ocv_credentials_empty(out); i++)
-            if (ocv_auth_place_safe(&places.list[i]))
+        struct ocv_auth_files files;
+        status = ocv_auth_files_find(&files, err);
+        for (size_t i = 0; i < files.n && status == OCV_OK && ocv_credentials_empty(out); i++)
+            if (ocv_auth_file_safe(&files.list[i]))
                 status =
-                    try_file(registry, places.list[i].path, account, repository, false, out, err);
-        ocv_auth_places_free(&places);
+                    try_file(registry, files.list[i].path, account, repository, false, out, err);
+        ocv_auth_files_free(&files);
     }
     if (status == OCV_OK && ocv_credentials_empty(out) && registry->credential_providers) {
         const struct ocv_providers_patience patience = {registry->interrupted, registry->deadline};
@@ -149,10 +149,10 @@ void ocv_creds_hint(const struct ocv_registry *registry, const char *host, enum 
         int n = snprintf(where, sizeof(where), "%s%s", looked ? "; there are none for it in " : "",
                          looked && file ? file : "");
         if (looked && !file) {
-            struct ocv_auth_places places;
-            if (ocv_auth_places_find(&places, NULL) == OCV_OK)
-                ocv_auth_places_name(&places, where + n, sizeof(where) - (size_t)n);
-            ocv_auth_places_free(&places);
+            struct ocv_auth_files files;
+            if (ocv_auth_files_find(&files, NULL) == OCV_OK)
+                ocv_auth_files_name(&files, where + n, sizeof(where) - (size_t)n);
+            ocv_auth_files_free(&files);
         }
         ocv_error_hint(
             err, "%s%sdocker login%s%s or podman login %s%s%s%s", note, *note ? "; " : "",

@@ -2,7 +2,7 @@
 /* Several blobs at once into a layout. Each job walks
  *
  *   IDLE -> (present) -> DONE
- *   IDLE -> (a place among shared downloads) -> RECEIVE
+ *   IDLE -> (a slot among shared downloads) -> RECEIVE
  *        -> SETTLE (hash and fsync go on in the writer's thread) -> DONE
  *
  * and the loop drives all of them and libcurl on the calling thread. `offset` is what the writer
@@ -23,7 +23,7 @@
  *
  * A client that wants one and gets none waits in line, and whoever waits is served before others,
  * so that a client with many blobs does not keep out one that came later. Nobody sleeps here: who
- * gives a place back wakes the loop of the next client. */
+ * gives a slot back wakes the loop of the next client. */
 
 struct ocv_downloads {
     pthread_mutex_t lock;
@@ -126,8 +126,8 @@ enum job_state { JOB_FREE, JOB_OPEN, JOB_RECEIVE, JOB_SETTLE };
 struct fetch_job {
     struct fetcher *fetcher;
     enum job_state state;
-    bool place, queued; /* it has a place among shared downloads, or waits for one */
-    size_t i;           /* of fetches */
+    bool slot, queued; /* it has a slot among shared downloads, or waits for one */
+    size_t i;          /* of fetches */
     const struct ocv_descriptor *descriptor;
     struct ocv_blob_writer *writer;
     struct ocv_exchange exchange;
@@ -213,18 +213,18 @@ static void on_settled(void *data)
     curl_multi_wakeup(job->fetcher->registry->multi);
 }
 
-static bool take_place(struct fetch_job *job)
+static bool take_slot(struct fetch_job *job)
 {
-    job->place = job->place || ocv_downloads_enter(job->fetcher->registry);
-    job->queued = !job->place;
-    return job->place;
+    job->slot = job->slot || ocv_downloads_enter(job->fetcher->registry);
+    job->queued = !job->slot;
+    return job->slot;
 }
 
 static void leave_place(struct fetch_job *job)
 {
-    if (job->place)
+    if (job->slot)
         ocv_downloads_leave(job->fetcher->registry);
-    job->place = false;
+    job->slot = false;
 }
 
 static void settle_job(struct fetch_job *job)
@@ -244,14 +244,14 @@ static void job_done(struct fetch_job *job)
     job->fetcher->done++;
 }
 
-/* A blob that is there already needs no place, and while one waits for a place nothing is held:
+/* A blob that is there already needs no slot, and while one waits for a slot nothing is held:
  * each writer has more than 1 MiB, and whoever waits for the blob's lock would wait for the line,
  * too. */
 static int job_open(struct fetch_job *job, int *wait_ms, struct ocv_error *err)
 {
     bool present = false, busy = false;
     const struct ocv_descriptor *d = job->descriptor;
-    if (job->queued && !take_place(job))
+    if (job->queued && !take_slot(job))
         return OCV_OK;
     int status = ocv_blob_writer_try_open(job->fetcher->layout, d->digest, d->size, &job->writer,
                                           &job->offset, &present, &busy, err);
@@ -269,7 +269,7 @@ static int job_open(struct fetch_job *job, int *wait_ms, struct ocv_error *err)
         job_done(job);
         return OCV_OK;
     }
-    if (!take_place(job)) {
+    if (!take_slot(job)) {
         ocv_blob_writer_close(job->writer);
         job->writer = NULL;
         return OCV_OK;

@@ -296,10 +296,10 @@ bool ocv_head_refused(const struct ocv_exchange *exchange, const struct ocv_erro
 void ocv_response_reset(struct ocv_response *response);
 size_t ocv_response_header(char *line, size_t size, size_t count, void *data);
 
-/** Take a place among the shared downloads, without waiting. False: there is none, or others have
+/** Take a slot among the shared downloads, without waiting. False: there is none, or others have
  *  waited longer; then this client waits, too, and its loop is woken when it is its turn. */
 bool ocv_downloads_enter(struct ocv_registry *registry);
-/** Give one place back. */
+/** Give one slot back. */
 void ocv_downloads_leave(struct ocv_registry *registry);
 /** Wait no longer. */
 void ocv_downloads_give_up(struct ocv_registry *registry);

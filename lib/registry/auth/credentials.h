@@ -62,24 +62,24 @@ size_t ocv_challenge_parse(const char *text, size_t len, struct ocv_challenge *o
 /* The files in which docker, podman and skopeo keep what `login` was told. */
 
 /** In the order in which they are asked. */
-struct ocv_auth_places {
-    struct ocv_auth_place {
+struct ocv_auth_files {
+    struct ocv_auth_file {
         char *path;
         size_t own; /**< length of the user's own directory in it, which stands in one that others
-                         may write to; 0: the caller named it. See ocv_auth_place_safe */
+                         may write to; 0: the caller named it. See ocv_auth_file_safe */
     } list[8];
     size_t n;
 };
 
 /** Which those are for this process: variables of the environment, home, and user id. They need not
- *  be there. Freed with ocv_auth_places_free, also after an error. */
-int ocv_auth_places_find(struct ocv_auth_places *out, struct ocv_error *err) OCV_WARN_UNUSED;
-void ocv_auth_places_free(struct ocv_auth_places *places);
+ *  be there. Freed with ocv_auth_files_free, also after an error. */
+int ocv_auth_files_find(struct ocv_auth_files *out, struct ocv_error *err) OCV_WARN_UNUSED;
+void ocv_auth_files_free(struct ocv_auth_files *files);
 /** False where the user's own directory is another user's, or others may write to it: anyone can
  * make such a directory in /tmp. */
-bool ocv_auth_place_safe(const struct ocv_auth_place *place);
+bool ocv_auth_file_safe(const struct ocv_auth_file *file);
 /** "FILE, FILE and FILE", as far as there is room. */
-void ocv_auth_places_name(const struct ocv_auth_places *places, char *out, size_t size);
+void ocv_auth_files_name(const struct ocv_auth_files *files, char *out, size_t size);
 
 /* Asking credential providers, and remembering what they said. */
 

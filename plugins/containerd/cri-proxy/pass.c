@@ -44,7 +44,7 @@ bool pass_edit(struct passing *p, const struct passing_request *request, const c
 
 void pass_leave_place(struct passing *p, bool silent)
 {
-    places_leave(&p->proxy->places, p->reference->host, silent && !grpc_call_cancelled(p->call));
+    slots_leave(&p->proxy->slots, p->reference->host, silent && !grpc_call_cancelled(p->call));
 }
 
 /* False: it must not be pulled, and the call has been answered. */
@@ -65,9 +65,9 @@ static bool decide_image(struct passing *p, const struct decide *how,
     if (!read || !p->reference)
         return !needed;
     bool decided = false, silent = false;
-    enum place_given place =
-        places_take(&p->proxy->places, p->reference->host, grpc_call_gone(p->call));
-    if (place == PLACE_TAKEN) {
+    enum slot_given slot =
+        slots_take(&p->proxy->slots, p->reference->host, grpc_call_gone(p->call));
+    if (slot == SLOT_TAKEN) {
         decided = decide_pull(how, p->text, &auth, grpc_call_gone(p->call), name, &p->known,
                               &silent, refused);
         pass_leave_place(p, silent);
@@ -75,8 +75,8 @@ static bool decide_image(struct passing *p, const struct decide *how,
         snprintf(refused, sizeof(refused),
                  "ocivariant: %.200s: its signature cannot be asked for: %.100s %s", p->text,
                  p->reference->host,
-                 place == PLACE_SILENT ? "is silent" : "was not asked, the call was cancelled");
-    } else if (place == PLACE_SILENT) {
+                 slot == SLOT_SILENT ? "is silent" : "was not asked, the call was cancelled");
+    } else if (slot == SLOT_SILENT) {
         log_line("%s: passed on as it came: %s was silent", p->text, p->reference->host);
     }
     wire_auth_free(&auth);

@@ -27,14 +27,13 @@ static void decide_pull_of(struct passing *p, const struct workload_call *call,
         snprintf(answer->reason, sizeof(answer->reason), "ocivariant: malformed credentials");
         return;
     }
-    enum place_given place =
-        places_take(&proxy->places, p->reference->host, grpc_call_gone(p->call));
-    if (place == PLACE_TAKEN) {
+    enum slot_given slot = slots_take(&proxy->slots, p->reference->host, grpc_call_gone(p->call));
+    if (slot == SLOT_TAKEN) {
         workload_pull(proxy->options.workload, call, &auth, answer);
         pass_leave_place(p, answer->silent);
     } else {
         answer->way = WORKLOAD_REFUSE;
-        answer->code = place == PLACE_SILENT ? GRPC_UNAVAILABLE : GRPC_CANCELLED;
+        answer->code = slot == SLOT_SILENT ? GRPC_UNAVAILABLE : GRPC_CANCELLED;
         snprintf(answer->reason, sizeof(answer->reason),
                  "ocivariant: %.200s: the registry was silent, and is asked again later", p->text);
     }

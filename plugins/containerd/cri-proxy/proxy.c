@@ -77,7 +77,7 @@ int proxy_new(const struct proxy_options *options, struct proxy **out, struct oc
         return ocv_error_nomem(err);
     }
     p->options = *options;
-    places_init(&p->places);
+    slots_init(&p->slots);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->end, NULL);
     const struct grpc_server_options server = {.handle = pass_call,
@@ -119,7 +119,7 @@ void proxy_free(struct proxy *p)
         pthread_join(p->again, NULL);
     grpc_server_free(p->server);
     grpc_client_free(p->engine);
-    places_destroy(&p->places);
+    slots_destroy(&p->slots);
     pthread_cond_destroy(&p->end);
     pthread_mutex_destroy(&p->lock);
     free(p);

@@ -29,8 +29,8 @@ struct proxy {
     struct proxy_options options;
     struct grpc_server *server; /* to be run and stopped; ends drain_ms after that at the latest */
     struct grpc_client *engine;
-    struct places places; /* of pulls being decided */
-    pthread_t again;      /* chooses again after a change of the node */
+    struct slots slots; /* of pulls being decided */
+    pthread_t again;    /* chooses again after a change of the node */
     pthread_mutex_t lock;
     pthread_cond_t end;
     bool looking, stopping;

@@ -316,18 +316,18 @@ START_TEST(service_is_told_of_its_configuration)
 END_TEST
 
 /* An ordinary user's podman without XDG_RUNTIME_DIR (cron, su, containers) makes a directory. */
-START_TEST(places_without_runtime_directory)
+START_TEST(files_without_runtime_directory)
 {
-    struct ocv_auth_places places;
+    struct ocv_auth_files files;
     char wanted[512];
     setenv("HOME", "/home/u", 1);
     setenv("TMPDIR", "/var/tmp", 1);
     if (geteuid() == 0)
         ck_assert_int_eq(seteuid(4242), 0);
     unsigned long id = geteuid();
-    ck_assert_int_eq(ocv_auth_places_find(&places, &err), 0);
+    ck_assert_int_eq(ocv_auth_files_find(&files, &err), 0);
     char *text = malloc(4096);
-    ocv_auth_places_name(&places, text, 4096);
+    ocv_auth_files_name(&files, text, 4096);
     snprintf(wanted, sizeof(wanted),
              "/home/u/.docker/config.json, /run/user/%lu/containers/auth.json, "
              "/var/tmp/podman-run-%lu/containers/auth.json, /home/u/rundir/containers/auth.json, "
@@ -335,65 +335,65 @@ START_TEST(places_without_runtime_directory)
              id, id, id);
     ck_assert_str_eq(text, wanted);
     free(text);
-    ocv_auth_places_free(&places);
+    ocv_auth_files_free(&files);
     ck_assert_int_eq(seteuid(getuid()), 0);
 }
 END_TEST
 
-START_TEST(places_that_are_named)
+START_TEST(files_that_are_named)
 {
-    struct ocv_auth_places places;
+    struct ocv_auth_files files;
     char text[512];
     setenv("HOME", "/home/u", 1);
     setenv("XDG_RUNTIME_DIR", "/run/x", 1);
-    ck_assert_int_eq(ocv_auth_places_find(&places, &err), 0);
-    ocv_auth_places_name(&places, text, sizeof(text));
+    ck_assert_int_eq(ocv_auth_files_find(&files, &err), 0);
+    ocv_auth_files_name(&files, text, sizeof(text));
     ck_assert_str_eq(text, "/home/u/.docker/config.json, /run/x/containers/auth.json and "
                            "/home/u/.config/containers/auth.json");
-    ocv_auth_places_free(&places);
+    ocv_auth_files_free(&files);
     setenv("DOCKER_CONFIG", "/d", 1);
     setenv("REGISTRY_AUTH_FILE", "/a.json", 1);
-    ck_assert_int_eq(ocv_auth_places_find(&places, &err), 0);
-    ocv_auth_places_name(&places, text, sizeof(text));
+    ck_assert_int_eq(ocv_auth_files_find(&files, &err), 0);
+    ocv_auth_files_name(&files, text, sizeof(text));
     ck_assert_str_eq(text, "/d/config.json and /a.json");
-    ocv_auth_places_free(&places);
+    ocv_auth_files_free(&files);
 }
 END_TEST
 
 /* What another user has put there for us to find is not looked at. */
-START_TEST(places_of_others)
+START_TEST(files_of_others)
 {
-    struct ocv_auth_places places;
+    struct ocv_auth_files files;
     char dir[256] = "";
     setenv("TMPDIR", home, 1);
     ck_assert_int_eq(chmod(home, 0777), 0);
     if (geteuid() == 0)
         ck_assert_int_eq(seteuid(4242), 0);
-    ck_assert_int_eq(ocv_auth_places_find(&places, &err), 0);
-    const struct ocv_auth_place *place = NULL;
-    for (size_t i = 0; i < places.n; i++)
-        if (strstr(places.list[i].path, "/podman-run-"))
-            place = &places.list[i];
-    ck_assert_ptr_nonnull(place);
-    snprintf(dir, sizeof(dir), "%.*s", (int)place->own, place->path);
-    ck_assert(!ocv_auth_place_safe(place)); /* nothing there */
+    ck_assert_int_eq(ocv_auth_files_find(&files, &err), 0);
+    const struct ocv_auth_file *file = NULL;
+    for (size_t i = 0; i < files.n; i++)
+        if (strstr(files.list[i].path, "/podman-run-"))
+            file = &files.list[i];
+    ck_assert_ptr_nonnull(file);
+    snprintf(dir, sizeof(dir), "%.*s", (int)file->own, file->path);
+    ck_assert(!ocv_auth_file_safe(file)); /* nothing there */
     ck_assert_int_eq(mkdir(dir, 0700), 0);
-    ck_assert(ocv_auth_place_safe(place));
+    ck_assert(ocv_auth_file_safe(file));
     ck_assert_int_eq(chmod(dir, 0770), 0);
-    ck_assert(!ocv_auth_place_safe(place));
+    ck_assert(!ocv_auth_file_safe(file));
     ck_assert_int_eq(rmdir(dir), 0);
     ck_assert_int_eq(symlink("/", dir), 0);
-    ck_assert(!ocv_auth_place_safe(place));
+    ck_assert(!ocv_auth_file_safe(file));
     if (getuid() == 0) {
         ck_assert_int_eq(unlink(dir), 0);
         ck_assert_int_eq(mkdir(dir, 0700), 0);
         ck_assert_int_eq(seteuid(0), 0);
         ck_assert_int_eq(chown(dir, 4243, 4243), 0);
         ck_assert_int_eq(seteuid(4242), 0);
-        ck_assert(!ocv_auth_place_safe(place));
+        ck_assert(!ocv_auth_file_safe(file));
         ck_assert_int_eq(seteuid(0), 0);
     }
-    ocv_auth_places_free(&places);
+    ocv_auth_files_free(&files);
 }
 END_TEST
 
@@ -496,9 +496,9 @@ TEST_FILE
     tcase_add_test(c, auth_file);
     tcase_add_test(c, refused_login_is_named);
     tcase_add_test(c, service_is_told_of_its_configuration);
-    tcase_add_test(c, places_without_runtime_directory);
-    tcase_add_test(c, places_that_are_named);
-    tcase_add_test(c, places_of_others);
+    tcase_add_test(c, files_without_runtime_directory);
+    tcase_add_test(c, files_that_are_named);
+    tcase_add_test(c, files_of_others);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

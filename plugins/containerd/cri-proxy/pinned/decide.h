@@ -78,35 +78,34 @@ int decide_open_registry(const struct ocv_config *config, const struct wire_auth
                          const volatile int *interrupted, struct ocv_registry **out,
                          struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* Places for decisions, which wait for registries. A registry has at most half of what the others
+/* Slots for decisions, which wait for registries. A registry has at most half of what the others
  * leave, so that one that hangs does not stop the pulls of others; one that was silent is not asked
  * for a while. Any thread. */
 
-#define PLACES_MAX 8u          /**< decisions at the same time: each may read an index */
-#define PLACES_SILENT_MS 30000 /**< a registry that was silent is left alone for so long */
-#define PLACES_SILENT_MAX 64u  /**< such registries that are remembered; then the oldest goes */
-#define PLACES_HOST_MAX 256u
+#define SLOTS_MAX 8u          /**< decisions at the same time: each may read an index */
+#define SLOTS_SILENT_MS 30000 /**< a registry that was silent is left alone for so long */
+#define SLOTS_SILENT_MAX 64u  /**< such registries that are remembered; then the oldest goes */
+#define SLOTS_HOST_MAX 256u
 
-struct places_host {
-    char name[PLACES_HOST_MAX];
+struct slots_host {
+    char name[SLOTS_HOST_MAX];
     unsigned n;       /* decisions that wait for it */
     int64_t until_ms; /* silent until then */
 };
-struct places {
+struct slots {
     pthread_mutex_t lock;
     pthread_cond_t left;
     unsigned taken;
-    struct places_host busy[PLACES_MAX], silent[PLACES_SILENT_MAX];
+    struct slots_host busy[SLOTS_MAX], silent[SLOTS_SILENT_MAX];
 };
 
-enum place_given { PLACE_TAKEN, PLACE_CANCELLED, PLACE_SILENT };
+enum slot_given { SLOT_TAKEN, SLOT_CANCELLED, SLOT_SILENT };
 
-void places_init(struct places *places);
-void places_destroy(struct places *places);
-/** Wait for a place, until `*gone` (read atomically). PLACE_SILENT: do not ask that registry now.
- */
-enum place_given places_take(struct places *places, const char *host, const volatile int *gone);
-/** Give a place back. `silent`: the registry has not answered in time. */
-void places_leave(struct places *places, const char *host, bool silent);
+void slots_init(struct slots *slots);
+void slots_destroy(struct slots *slots);
+/** Wait for a slot, until `*gone` (read atomically). SLOT_SILENT: do not ask that registry now. */
+enum slot_given slots_take(struct slots *slots, const char *host, const volatile int *gone);
+/** Give a slot back. `silent`: the registry has not answered in time. */
+void slots_leave(struct slots *slots, const char *host, bool silent);
 
 #endif

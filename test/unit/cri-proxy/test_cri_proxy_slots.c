@@ -5,7 +5,7 @@
 
 #include <arpa/inet.h>
 
-static struct places places;
+static struct slots slots;
 
 static void *give_up(void *data)
 {
@@ -14,30 +14,30 @@ static void *give_up(void *data)
     return NULL;
 }
 
-/* It does not come by a place, until it gives up. */
+/* It does not come by a slot, until it gives up. */
 static bool must_wait(const char *host)
 {
     static volatile int gone;
     pthread_t giving_up;
     gone = 0;
     ck_assert_int_eq(pthread_create(&giving_up, NULL, give_up, (void *)(uintptr_t)&gone), 0);
-    enum place_given given = places_take(&places, host, &gone);
+    enum slot_given given = slots_take(&slots, host, &gone);
     pthread_join(giving_up, NULL);
-    if (given == PLACE_TAKEN)
-        places_leave(&places, host, false);
-    return given == PLACE_CANCELLED;
+    if (given == SLOT_TAKEN)
+        slots_leave(&slots, host, false);
+    return given == SLOT_CANCELLED;
 }
 
 static void take(const char *host)
 {
     static const volatile int here = 0;
-    ck_assert_int_eq(places_take(&places, host, &here), PLACE_TAKEN);
+    ck_assert_int_eq(slots_take(&slots, host, &here), SLOT_TAKEN);
 }
 
 START_TEST(each_leaves_half_to_the_others)
 {
-    places_init(&places);
-    for (unsigned i = 0; i < PLACES_MAX / 2; i++)
+    slots_init(&slots);
+    for (unsigned i = 0; i < SLOTS_MAX / 2; i++)
         take("a.example");
     ck_assert(must_wait("a.example"));
     take("b.example");
@@ -47,35 +47,35 @@ START_TEST(each_leaves_half_to_the_others)
     ck_assert(must_wait("c.example"));
     take("d.example"); /* the last one */
     ck_assert(must_wait("e.example"));
-    places_leave(&places, "b.example", false);
+    slots_leave(&slots, "b.example", false);
     take("e.example");
-    places_destroy(&places);
+    slots_destroy(&slots);
 }
 END_TEST
 
 START_TEST(who_was_silent_is_not_asked)
 {
     static const volatile int here = 0, gone = 1;
-    places_init(&places);
+    slots_init(&slots);
     take("a.example");
     take("a.example");
-    places_leave(&places, "a.example", true);
-    ck_assert_int_eq(places_take(&places, "a.example", &here), PLACE_SILENT);
-    ck_assert_int_eq(places_take(&places, "b.example", &here), PLACE_TAKEN);
-    ck_assert_int_eq(places_take(&places, "b.example", &gone), PLACE_CANCELLED);
-    places_leave(&places, "a.example", false); /* another one had an answer */
+    slots_leave(&slots, "a.example", true);
+    ck_assert_int_eq(slots_take(&slots, "a.example", &here), SLOT_SILENT);
+    ck_assert_int_eq(slots_take(&slots, "b.example", &here), SLOT_TAKEN);
+    ck_assert_int_eq(slots_take(&slots, "b.example", &gone), SLOT_CANCELLED);
+    slots_leave(&slots, "a.example", false); /* another one had an answer */
     take("a.example");
-    for (unsigned i = 0; i < PLACES_SILENT_MAX; i++) { /* and the oldest are forgotten */
+    for (unsigned i = 0; i < SLOTS_SILENT_MAX; i++) { /* and the oldest are forgotten */
         char host[32];
         snprintf(host, sizeof(host), "h%u.example", i);
         take(host);
-        places_leave(&places, host, true);
-        ck_assert_int_eq(places_take(&places, host, &here), PLACE_SILENT);
+        slots_leave(&slots, host, true);
+        ck_assert_int_eq(slots_take(&slots, host, &here), SLOT_SILENT);
     }
     take("z.example");
-    places_leave(&places, "z.example", true);
-    ck_assert_int_eq(places_take(&places, "h0.example", &here), PLACE_TAKEN);
-    places_destroy(&places);
+    slots_leave(&slots, "z.example", true);
+    ck_assert_int_eq(slots_take(&slots, "h0.example", &here), SLOT_TAKEN);
+    slots_destroy(&slots);
 }
 END_TEST
 
@@ -131,8 +131,8 @@ END_TEST
 
 TEST_FILE
 {
-    Suite *suite = suite_create("cri-proxy places");
-    TCase *tcase = tcase_create("places");
+    Suite *suite = suite_create("cri-proxy slots");
+    TCase *tcase = tcase_create("slots");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, each_leaves_half_to_the_others);
     tcase_add_test(tcase, who_was_silent_is_not_asked);

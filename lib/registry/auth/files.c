@@ -22,8 +22,8 @@ static const char *get_variable(const char *name)
 }
 
 /* DIR/NAME/TAIL; nothing without DIR. `own`: the directory's name ends with the user's id. */
-static int add_place(struct ocv_auth_places *places, const char *dir, bool own, const char *tail,
-                     struct ocv_error *err)
+static int add_file(struct ocv_auth_files *files, const char *dir, bool own, const char *tail,
+                    struct ocv_error *err)
 {
     char *path = NULL, id[24] = "";
     if (!dir)
@@ -32,26 +32,26 @@ static int add_place(struct ocv_auth_places *places, const char *dir, bool own, 
         snprintf(id, sizeof(id), "%lu", (unsigned long)geteuid());
     if (asprintf(&path, "%s%s%s", dir, id, tail) < 0)
         return ocv_error_nomem(err);
-    places->list[places->n++] =
-        (struct ocv_auth_place){.path = path, .own = own ? strlen(dir) + strlen(id) : 0};
+    files->list[files->n++] =
+        (struct ocv_auth_file){.path = path, .own = own ? strlen(dir) + strlen(id) : 0};
     return OCV_OK;
 }
 
-int ocv_auth_places_find(struct ocv_auth_places *out, struct ocv_error *err)
+int ocv_auth_files_find(struct ocv_auth_files *out, struct ocv_error *err)
 {
     const char *docker = get_variable("DOCKER_CONFIG"),
                *podman = get_variable("REGISTRY_AUTH_FILE");
     const char *home = get_variable("HOME"), *config = get_variable("XDG_CONFIG_HOME");
     const char *runtime = get_variable("XDG_RUNTIME_DIR"), *tmp = get_variable("TMPDIR");
-    *out = (struct ocv_auth_places){0};
-    OCV_TRY(add_place(out, docker, false, "/config.json", err));
-    OCV_TRY(add_place(out, podman, false, "", err));
+    *out = (struct ocv_auth_files){0};
+    OCV_TRY(add_file(out, docker, false, "/config.json", err));
+    OCV_TRY(add_file(out, podman, false, "", err));
     if (!docker)
-        OCV_TRY(add_place(out, home, false, "/.docker/config.json", err));
+        OCV_TRY(add_file(out, home, false, "/.docker/config.json", err));
     if (podman)
         return OCV_OK;
     if (runtime) {
-        OCV_TRY(add_place(out, runtime, false, AUTH, err));
+        OCV_TRY(add_file(out, runtime, false, AUTH, err));
     } else {
         ocv_auto_free char *made = NULL;
         if (asprintf(&made, "%s/podman-run-", tmp ? tmp : "/tmp") < 0) {
@@ -59,42 +59,42 @@ int ocv_auth_places_find(struct ocv_auth_places *out, struct ocv_error *err)
             return ocv_error_nomem(err);
         }
         if (geteuid() != 0) {
-            OCV_TRY(add_place(out, "/run/user/", true, AUTH, err));
-            OCV_TRY(add_place(out, made, true, AUTH, err));
-            OCV_TRY(add_place(out, home, false, "/rundir" AUTH, err));
+            OCV_TRY(add_file(out, "/run/user/", true, AUTH, err));
+            OCV_TRY(add_file(out, made, true, AUTH, err));
+            OCV_TRY(add_file(out, home, false, "/rundir" AUTH, err));
         }
-        OCV_TRY(add_place(out, "/run/containers/", true, "/auth.json", err));
+        OCV_TRY(add_file(out, "/run/containers/", true, "/auth.json", err));
     }
-    return config ? add_place(out, config, false, AUTH, err)
-                  : add_place(out, home, false, "/.config" AUTH, err);
+    return config ? add_file(out, config, false, AUTH, err)
+                  : add_file(out, home, false, "/.config" AUTH, err);
 }
 
-void ocv_auth_places_free(struct ocv_auth_places *places)
+void ocv_auth_files_free(struct ocv_auth_files *files)
 {
-    for (size_t i = 0; i < places->n; i++)
-        free(places->list[i].path);
-    places->n = 0;
+    for (size_t i = 0; i < files->n; i++)
+        free(files->list[i].path);
+    files->n = 0;
 }
 
 /* Files below a directory that only the user, or root, may write to cannot be replaced by
  * others. */
-bool ocv_auth_place_safe(const struct ocv_auth_place *place)
+bool ocv_auth_file_safe(const struct ocv_auth_file *file)
 {
     struct stat st;
-    if (!place->own)
+    if (!file->own)
         return true;
-    ocv_auto_free char *dir = strndup(place->path, place->own);
+    ocv_auto_free char *dir = strndup(file->path, file->own);
     return dir && lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
            (st.st_uid == geteuid() || st.st_uid == 0) && (st.st_mode & 022) == 0;
 }
 
-void ocv_auth_places_name(const struct ocv_auth_places *places, char *out, size_t size)
+void ocv_auth_files_name(const struct ocv_auth_files *files, char *out, size_t size)
 {
     size_t used = 0;
     out[0] = '\0';
-    for (size_t i = 0; i < places->n; i++) {
-        const char *between = i == 0 ? "" : i + 1 < places->n ? ", " : " and ";
-        const char *path = places->list[i].path;
+    for (size_t i = 0; i < files->n; i++) {
+        const char *between = i == 0 ? "" : i + 1 < files->n ? ", " : " and ";
+        const char *path = files->list[i].path;
         if (used + strlen(between) + strlen(path) >= size)
             return;
         used += (size_t)snprintf(out + used, size - used, "%s%s", between, path);
