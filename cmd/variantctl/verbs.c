@@ -2,10 +2,13 @@
 #include "cmd/variantctl/verbs.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 #include "lib/base/options.h"
 #include "lib/base/text.h"
 
 #include <string.h>
+
+#define DOCUMENT_MAX ((size_t)256 << 20)
 
 static bool is_help(const char *word)
 {
@@ -102,14 +105,19 @@ static int complete_line(struct cli *cli, const struct verbs *verbs, int argc, c
     return 0;
 }
 
+int format_document(json_t *root, struct ocv_buffer *out, struct ocv_error *err)
+{
+    ocv_auto_json *document = root;
+    OCV_TRY(root ? ocv_json_append(root, JSON_INDENT(2), out, err) : ocv_error_nomem(err));
+    return ocv_buffer_append(out, "\n", 1, err);
+}
+
 int print_document(json_t *root, struct ocv_error *err)
 {
-    ocv_auto_free char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
-    json_decref(root);
-    if (!text)
-        return ocv_error_nomem(err);
-    OCV_TRY(cli_print(text, strlen(text), err));
-    return cli_print("\n", 1, err);
+    ocv_auto_buffer out;
+    ocv_buffer_init(&out, DOCUMENT_MAX);
+    OCV_TRY(format_document(root, &out, err));
+    return cli_print(out.data, out.len, err);
 }
 
 int verbs_run(struct cli *cli, const struct verbs *verbs, int argc, char **argv)

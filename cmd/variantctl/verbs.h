@@ -61,7 +61,8 @@ int cmd_export(struct cli *cli, int argc, char **argv);
 int cmd_fleet(struct cli *cli, int argc, char **argv);
 int cmd_setup(struct cli *cli, int argc, char **argv);
 
-/** Print a document and free it; OCV_ERR_NOMEM if it is NULL. */
+/** Append a document, indented, or print it, and free it; OCV_ERR_NOMEM if it is NULL. */
+int format_document(json_t *root, struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
 int print_document(json_t *root, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /* A repository's lint settings, used by `lint` and by the verbs that publish. */

@@ -254,11 +254,8 @@ int cmd_vocabulary(struct cli *cli, int argc, char **argv)
         else if (!ns || ns == each)
             json_array_append_new(list, json_namespace(each, feature));
     }
-    if (r.json) {
-        ocv_auto_json *root =
-            json_pack("{s:s, s:O}", "schema", "dev.ocivariant.vocabulary/v1", "namespaces", list);
-        OCV_TRY(root ? ocv_json_append(root, JSON_INDENT(2), &out, err) : ocv_error_nomem(err));
-        OCV_TRY(ocv_buffer_append(&out, "\n", 1, err));
-    }
-    return cli_print(out.data, out.len, err);
+    return r.json ? print_document(json_pack("{s:s, s:O}", "schema", "dev.ocivariant.vocabulary/v1",
+                                             "namespaces", list),
+                                   err)
+                  : cli_print(out.data, out.len, err);
 }

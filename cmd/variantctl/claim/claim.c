@@ -283,14 +283,10 @@ int cmd_claim(struct cli *cli, int argc, char **argv)
     ocv_auto_json *objects = claim_manifest_make(&manifest);
     if (!objects)
         return ocv_error_nomem(err);
-    if (r.json) {
-        ocv_auto_json *list =
-            json_pack("{s:s, s:s, s:O}", "apiVersion", "v1", "kind", "List", "items", objects);
-        if (!list)
-            return ocv_error_nomem(err);
-        OCV_TRY(ocv_json_append(list, JSON_INDENT(2), &text, err));
-        OCV_TRY(ocv_buffer_append(&text, "\n", 1, err));
-    } else
-        OCV_TRY(claim_yaml_format(objects, &text, err));
+    if (r.json)
+        return print_document(
+            json_pack("{s:s, s:s, s:O}", "apiVersion", "v1", "kind", "List", "items", objects),
+            err);
+    OCV_TRY(claim_yaml_format(objects, &text, err));
     return cli_print(text.data, text.len, err);
 }

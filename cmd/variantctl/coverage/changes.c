@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantctl/coverage/coverage.h"
+#include "cmd/variantctl/verbs.h"
 
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
@@ -79,12 +80,10 @@ int coverage_changes_format_json(const struct coverage_changes *changes, struct 
                                                   choice_json(&c->after))) < 0)
             return ocv_error_nomem(err);
     }
-    ocv_auto_json *root = json_pack("{s:s, s:s?, s:s?, s:I, s:I, s:O}", "schema",
-                                    "dev.ocivariant.coverage-changes/v1", "before", changes->before,
-                                    "after", changes->after, "images", (json_int_t)changes->images,
-                                    "hosts", (json_int_t)changes->hosts, "changes", list);
-    if (!root)
-        return ocv_error_nomem(err);
-    OCV_TRY(ocv_json_append(root, JSON_INDENT(2), out, err));
-    return ocv_buffer_append(out, "\n", 1, err);
+    return format_document(json_pack("{s:s, s:s?, s:s?, s:I, s:I, s:O}", "schema",
+                                     "dev.ocivariant.coverage-changes/v1", "before",
+                                     changes->before, "after", changes->after, "images",
+                                     (json_int_t)changes->images, "hosts",
+                                     (json_int_t)changes->hosts, "changes", list),
+                           out, err);
 }

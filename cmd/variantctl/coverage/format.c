@@ -2,6 +2,7 @@
 /* Coverage as a table and as JSON. */
 #include "cmd/common/image/image.h"
 #include "cmd/variantctl/coverage/coverage.h"
+#include "cmd/variantctl/verbs.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
@@ -264,13 +265,10 @@ int coverage_format_json(const struct coverage *c, struct ocv_buffer *out, struc
             return ocv_error_nomem(err);
     }
 
-    ocv_auto_json *root =
+    return format_document(
         json_pack("{s:s, s:s, s:O, s:O, s:o, s:o, s:O}", "schema", "dev.ocivariant.coverage/v1",
                   "index", ocv_index_digest(c->image->index), "hosts", hosts, "variants", variants,
                   "onlyDefault", names_of(c, coverage_gets_default), "nothing",
-                  names_of(c, coverage_gets_nothing), "nobodyGets", unused);
-    if (!root)
-        return ocv_error_nomem(err);
-    OCV_TRY(ocv_json_append(root, JSON_INDENT(2), out, err));
-    return ocv_buffer_append(out, "\n", 1, err);
+                  names_of(c, coverage_gets_nothing), "nobodyGets", unused),
+        out, err);
 }

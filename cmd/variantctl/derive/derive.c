@@ -129,10 +129,9 @@ static int print_results(const struct derive *d, struct ocv_error *err)
         json_t *list = json_array();
         for (size_t i = 0; i < d->n; i++)
             json_array_append_new(list, derive_format_json(&d->results[i]));
-        ocv_auto_json *root =
-            json_pack("{s:s, s:o}", "schema", "dev.ocivariant.derive/v1", "images", list);
-        OCV_TRY(root ? ocv_json_append(root, JSON_INDENT(2), &out, err) : ocv_error_nomem(err));
-        OCV_TRY(ocv_buffer_append(&out, "\n", 1, err));
+        OCV_TRY(format_document(
+            json_pack("{s:s, s:o}", "schema", "dev.ocivariant.derive/v1", "images", list), &out,
+            err));
     }
     for (size_t i = 0; i < d->n && !d->request.json; i++) {
         if (i)

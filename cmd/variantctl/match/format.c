@@ -2,6 +2,7 @@
 /* A placement as a table and as JSON. */
 #include "cmd/common/image/image.h"
 #include "cmd/variantctl/match/match_verb.h"
+#include "cmd/variantctl/verbs.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
@@ -208,15 +209,13 @@ int match_format_json(const struct match_request *r, const struct match_result *
         struct ocv_lack lack = ocv_placement_lack(p, i);
         json_array_append_new(lacks, lack_json(r, m, &lack));
     }
-    ocv_auto_json *root = json_pack(
-        "{s:s, s:s?, s:s, s:s, s:b, s:{s:I, s:I, s:I}, s:o, s:o}", "schema",
-        "dev.ocivariant.match/v1", "image", m->image.text, "index",
-        ocv_index_digest(m->image.index), "policy", match_policy_name(r->policy), "placed",
-        ocv_placement_found(p), "fleet", "nodes", (json_int_t)ocv_fleet_count(m->fleet), "classes",
-        (json_int_t)ocv_fleet_class_count(m->fleet), "skipped", (json_int_t)m->skipped, "roles",
-        list, "nearest", lacks);
-    if (!root)
-        return ocv_error_nomem(err);
-    OCV_TRY(ocv_json_append(root, JSON_INDENT(2), out, err));
-    return ocv_buffer_append(out, "\n", 1, err);
+    return format_document(json_pack("{s:s, s:s?, s:s, s:s, s:b, s:{s:I, s:I, s:I}, s:o, s:o}",
+                                     "schema", "dev.ocivariant.match/v1", "image", m->image.text,
+                                     "index", ocv_index_digest(m->image.index), "policy",
+                                     match_policy_name(r->policy), "placed", ocv_placement_found(p),
+                                     "fleet", "nodes", (json_int_t)ocv_fleet_count(m->fleet),
+                                     "classes", (json_int_t)ocv_fleet_class_count(m->fleet),
+                                     "skipped", (json_int_t)m->skipped, "roles", list, "nearest",
+                                     lacks),
+                           out, err);
 }

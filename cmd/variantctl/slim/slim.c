@@ -445,14 +445,10 @@ static int print_estimate(struct slim *s, struct ocv_error *err)
 {
     if (!s->build.options.json)
         return s->build.options.quiet ? OCV_OK : slim_table_print(s, err);
-    ocv_auto_json *variants = json_array();
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, SLIM_REPORT_MAX);
+    json_t *variants = json_array();
     for (size_t i = 0; i < s->n_variants; i++)
         json_array_append_new(variants, slim_variant_json(&s->variants[i]));
-    OCV_TRY(ocv_json_append(variants, JSON_INDENT(2), &text, err));
-    OCV_TRY(ocv_buffer_append(&text, "\n", 1, err));
-    return cli_print(text.data, text.len, err);
+    return print_document(variants, err);
 }
 
 /* Is there an image for each target, and were they made before? */

@@ -2,6 +2,7 @@
 /* variantctl tags plan: the variant sets that a repository's tags form, and the tags left out. */
 #include "cmd/common/image/image.h"
 #include "cmd/variantctl/tags/tags_verbs.h"
+#include "cmd/variantctl/verbs.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 #include "lib/internal/tags/tags.h"
@@ -117,11 +118,10 @@ static int format_json(const struct plan_options *r, const char *family,
         json_array_append_new(left,
                               json_pack("{s:s, s:s}", "tag", ocv_tag_text(tag), "reason", reason));
     }
-    ocv_auto_json *root = json_pack("{s:s, s:s, s:s?, s:o, s:o}", "schema",
-                                    "dev.ocivariant.tag-plan/v1", "repository", r->reference->name,
-                                    "family", family, "sets", sets, "left_out", left);
-    OCV_TRY(root ? ocv_json_append(root, JSON_INDENT(2), out, err) : ocv_error_nomem(err));
-    return ocv_buffer_append(out, "\n", 1, err);
+    return format_document(json_pack("{s:s, s:s, s:s?, s:o, s:o}", "schema",
+                                     "dev.ocivariant.tag-plan/v1", "repository", r->reference->name,
+                                     "family", family, "sets", sets, "left_out", left),
+                           out, err);
 }
 
 static int add_tag(void *data, size_t line, const char *text)

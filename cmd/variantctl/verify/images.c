@@ -177,10 +177,9 @@ int cmd_images(struct cli *cli, int argc, char **argv)
             OCV_TRY(add_missed(&l, where, &why));
     }
     if (l.json) {
-        ocv_auto_json *root = json_pack("{s:s, s:O, s:O}", "schema", "dev.ocivariant.images/v1",
-                                        "images", images, "notLookedAt", missed);
-        OCV_TRY(root ? ocv_json_append(root, JSON_INDENT(2), &out, err) : ocv_error_nomem(err));
-        OCV_TRY(ocv_buffer_append(&out, "\n", 1, err));
+        OCV_TRY(format_document(json_pack("{s:s, s:O, s:O}", "schema", "dev.ocivariant.images/v1",
+                                          "images", images, "notLookedAt", missed),
+                                &out, err));
     } else {
         OCV_TRY(format_text(&l, &out, err));
     }

@@ -3,6 +3,7 @@
 #include "cmd/variantctl/setup/setup_internal.h"
 #include "cmd/variantctl/setup/verb/run.h"
 
+#include "cmd/variantctl/verbs.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
 
@@ -281,11 +282,7 @@ int setup_show_status(struct setup *setup, const char *name, struct ocv_error *e
         if (!as_json && (json_array_size(engines) == 1 || !past))
             OCV_TRY(print_engine(one, told, &out, err));
     }
-    if (as_json) {
-        OCV_TRY(ocv_json_append(root, JSON_INDENT(2), &out, err));
-        OCV_TRY(ocv_buffer_append(&out, "\n", 1, err));
-    }
-    OCV_TRY(cli_print(out.data, out.len, err));
+    OCV_TRY(as_json ? print_document(json_incref(root), err) : cli_print(out.data, out.len, err));
     if (!(any && good)) {
         *err = (struct ocv_error){0}; /* of a query whose result is optional */
         return OCV_ERR_CHECK;
