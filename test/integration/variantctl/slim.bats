@@ -279,7 +279,7 @@ TABLE
     # before minutes of work
     mkdir -m 555 "$BATS_TEST_TMPDIR/closed"
     local plain=()
-    [ "$(id -u)" -ne 0 ] || plain=(setpriv --bounding-set=-dac_override,-dac_read_search --inh-caps=-all)
+    [ "$(id -u)" -ne 0 ] || plain=(setpriv "--bounding-set=-dac_override,-dac_read_search" --inh-caps=-all)
     run -1 "${plain[@]}" "$VARIANTCTL" slim "oci:$L:app" --for sm_80 --to "oci:$BATS_TEST_TMPDIR/closed/x:y"
     [ "$output" = "variantctl: cannot write to $BATS_TEST_TMPDIR/closed/x: Permission denied" ]
     run -2 "$VARIANTCTL" slim "oci:$L:app" --for sm_100,sm_103 --to "oci:$L:slim"
