@@ -291,6 +291,7 @@ crowd()
     # and it is on record, with all that the signed index names
     run -0 "$VARIANTCTL" verify --config "$TRUST" --trust --profile "$PROFILES/h100.json" --from "oci:$BATS_TEST_TMPDIR/out"
     run -0 pull "$REGISTRY/locked:1"
+    # shellcheck disable=SC2016
     run -0 jq -e --arg i "$INDEX" '.digest == $i and (.members | unique | length) == 2' "$OCV_STATE_DIR"/resolved/trusted/*.json
     # by a key that this machine does not have
     trust_config '' "$REGISTRY/**" "{keys: [$STATE/keys/other.pub]}"
