@@ -108,7 +108,7 @@ static int complete_line(struct cli *cli, const struct verbs *verbs, int argc, c
 int format_document(json_t *root, struct ocv_buffer *out, struct ocv_error *err)
 {
     ocv_auto_json *document = root;
-    OCV_TRY(root ? ocv_json_append(root, JSON_INDENT(2), out, err) : ocv_error_nomem(err));
+    OCV_TRY(document ? ocv_json_append(document, JSON_INDENT(2), out, err) : ocv_error_nomem(err));
     return ocv_buffer_append(out, "\n", 1, err);
 }
 
