@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What is installed: namespaces of providers, and profiles of common machines, whose names
  * --profile takes. */
-#include "cmd/common/installed.h"
+#include "cmd/common/names.h"
 
-#include "cmd/common/cli.h"
 #include "gen/datadir.h"
 #include "lib/base/file.h"
 

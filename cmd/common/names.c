@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/common/names.h"
-#include "cmd/common/installed.h"
 #include "gen/vocabulary-words.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"

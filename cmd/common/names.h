@@ -4,6 +4,7 @@
 #define OCV_NAMES_H
 
 #include "cmd/common/cli.h"
+#include "ocivariant-probe.h"
 
 #include <stddef.h>
 
@@ -27,6 +28,17 @@ int names_check_label(const char *image, const struct ocv_index *index, const ch
 int names_no_match(const struct cli *cli, const char *image, const struct ocv_reference *reference,
                    const struct ocv_index *index, const struct ocv_decision *decision,
                    const char *tag, struct ocv_error *err);
+
+/* Namespaces of the installed providers, including those that find nothing on this host. */
+
+#define INSTALLED_MAX 256u              /**< namespaces */
+#define INSTALLED_TEXT_MAX (64u * 1024) /**< bytes of their names */
+
+/** Fill `list`, whose names point into `text`, and return how many there are; 0 if they cannot be
+ *  read. Parses provider files that the build did not know, so call it only for a name that is
+ *  unknown otherwise. */
+size_t installed_namespaces(const struct ocv_probe_options *options, struct ocv_buffer *text,
+                            const char *list[INSTALLED_MAX]);
 
 /* The vocabulary as a table with meanings (schema/vocabulary.yaml). libocivariant's
  * ocv_vocabulary_check only tells whether a word is known. */

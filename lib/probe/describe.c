@@ -2,9 +2,9 @@
 /* What only people read of PCI devices: names from a list of names, ids, the kernel's driver, and
  * accelerators that no provider knows. The list is 1.3 MB of text, so it is opened when the first
  * name is wanted, and not at all for a profile that programs read. */
-#include "lib/probe/describe.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
+#include "lib/probe/host/host.h"
 #include "lib/probe/pci/pci_internal.h"
 
 #include <stdio.h>

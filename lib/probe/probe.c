@@ -5,7 +5,6 @@
 #include "gen/vocabulary.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
-#include "lib/probe/describe.h"
 #include "lib/probe/executable/executable.h"
 #include "lib/probe/providers/gpu.h"
 #include "lib/probe/result/result.h"

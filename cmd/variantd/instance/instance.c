@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantd/instance/instance.h"
-#include "cmd/common/installed.h"
+#include "cmd/common/names.h"
 #include "cmd/variantd/common/log.h"
 #include "cmd/variantd/common/settings.h"
 #include "lib/base/cleanup.h"

@@ -11,6 +11,7 @@
 #include "ocivariant/error.h"
 #include "ocivariant/probe.h"
 
+#include <jansson.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -112,5 +113,15 @@ struct ocv_child_process {
 int ocv_child_spawn(const char *path, const char *const argv[],
                     const struct ocv_child_limits *limits, struct ocv_child_process *process,
                     struct ocv_error *err) OCV_WARN_UNUSED;
+
+/* What only people read of PCI devices. */
+
+/** Add to a profile what people want to read: to devices with a PCI address `pci_id`,
+ *  `kernel_driver` ("" none) and, where it has none, `name`; at the top `other_devices`
+ *  (accelerators that no provider knows), `broken_devices` (how many could not be read) and
+ *  `pci_error` (why none could).
+ *  `datadir` may hold a pci.ids that goes before the system's. */
+int ocv_pci_describe(const struct ocv_probe_host *host, const char *datadir, json_t *profile,
+                     struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif
