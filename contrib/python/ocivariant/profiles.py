@@ -41,7 +41,8 @@ class Device:
     def answers_to(self, text: str) -> bool:
         """Does the text name the device: its index, its PCI address with or without domain, or its UUID?"""
         if text and not text.strip("0123456789"):
-            return int(text) == self.index if len(text) < 20 else False
+            number = text.lstrip("0") or "0"
+            return len(number) < 20 and int(number) == self.index
         text, own, uuid = lower(text), lower(self.id), lower(self.uuid)
         # "0000:3b:00.0" and nvidia-smi's "00000000:3b:00.0" are one address
         addresses = own.count(":") > 1 and text.count(":") > 1
