@@ -4,6 +4,7 @@
 
 load ../harness
 load ../images
+load ../trust
 load ../variantd
 
 setup_file()
@@ -185,5 +186,24 @@ YAML
     # from there on: the same, of what is there
     run -0 --separate-stderr "$VARIANTCTL" index copy --quiet --insecure "$REGISTRY" --for "$STATE/fleet" --sparse "$REGISTRY/sparse:1" "oci:$BATS_TEST_TMPDIR/again:app"
     [ "$output" = "$INDEX" ]
+    stop_daemon three
+}
+
+@test "signatures stay valid: cosign verifies the sparse copy of what it signed, and so does vpull" {
+    [ -x "${OCV_DISTRIBUTION3:-}" ] || skip "OCV_DISTRIBUTION3 names no distribution 3"
+    [ -x "${OCV_COSIGN:-}" ] || skip "no cosign: OCV_COSIGN names no program"
+    local from=$REGISTRY
+    mkdir -p "$STATE/keys"
+    (cd "$STATE/keys" && COSIGN_PASSWORD='' "$OCV_COSIGN" generate-key-pair --output-key-prefix cosign)
+    chmod go-w "$STATE/keys/cosign.pub"
+    "$VARIANTCTL" index copy --quiet --insecure "$from" "oci:$STATE/images:told" "$from/signed:1" >/dev/null
+    cosign_sign cosign "$from/signed@$INDEX" --use-signing-config=false --tlog-upload=false --new-bundle-format=true
+    start_distribution3
+    run -0 --separate-stderr "$VARIANTCTL" index copy --quiet --insecure "$from" --insecure "$REGISTRY" --for "$STATE/fleet" --sparse "$from/signed:1" "$REGISTRY/signed:1"
+    [ "$output" = "$INDEX" ]
+    run -0 "$OCV_COSIGN" verify --key "$STATE/keys/cosign.pub" --insecure-ignore-tlog=true --allow-http-registry "$REGISTRY/signed@$INDEX"
+    trust_config '' "$REGISTRY/**" "{keys: [$STATE/keys/cosign.pub]}"
+    run -0 "$VPULL" --insecure "$REGISTRY" --config "$STATE/trust.yaml" --profile "$PROFILES/h100.json" --to "oci:$BATS_TEST_TMPDIR/signed" "$REGISTRY/signed:1"
+    [[ $output == *"signed by the key"* ]]
     stop_daemon three
 }
