@@ -41,6 +41,8 @@ static const struct cli_command command = {
              "Copy an index or image with everything in it, byte for byte: between registries\n"
              "and OCI layouts. FROM is REPO:TAG, REPO@DIGEST or oci:DIR[:TAG], TO is REPO:TAG\n"
              "or oci:DIR:TAG. Within one registry blobs are mounted.\n",
+    .details = "FLEET is a directory of profiles, a file or the name of a machine (h100). Give\n"
+               "it again for more.\n",
     .options = options,
     .groups = CLI_REGISTRY,
     .end = "\n"
