@@ -21,6 +21,11 @@ static const struct {
     {{"|nvidia.com/gpu=1"}, "nvidia=" B},
     {{"|nvidia.com/gpu=all"}, "nvidia=" A "," B},
     {{"gpu.nvidia.com|gpu-1"}, "nvidia=" B},
+    /* of a claim, whose UID stands before it; and what only looks like one */
+    {{"gpu.nvidia.com|01234567-89ab-cdef-0123-456789abcdef-gpu-1"}, "nvidia=" B},
+    {{"gpu.nvidia.com|01234567x89ab-cdef-0123-456789abcdef-gpu-1"}, NULL},
+    {{"gpu.nvidia.com|01234567-89abxcdef-0123-456789abcdef-gpu-1"}, NULL},
+    {{"gpu.nvidia.com|01234567-89ab-cdef-0123-456789abcdefxgpu-1"}, NULL},
     {{"nvidia.com/gpu|GPU-aaaa::3"}, "nvidia=" A}, /* shared */
     {{"|" C}, "amd=" C},
     {{"nvidia.com/gpu|1+nvidia.com/gpu|GPU-bbbb"}, "nvidia=" B},

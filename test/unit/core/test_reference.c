@@ -167,8 +167,10 @@ START_TEST(test_limits)
     ref = NULL;
     text[130] = 't';
     ck_assert_int_eq(ocv_reference_parse(text, &ref, NULL), OCV_ERR_INVALID);
+    struct ocv_error err = {0};
     memset(text, 'a', sizeof(text) - 1);
-    ck_assert_int_eq(ocv_reference_parse(text, &ref, NULL), OCV_ERR_INVALID);
+    ck_assert_int_eq(ocv_reference_parse(text, &ref, &err), OCV_ERR_INVALID);
+    ck_assert_ptr_nonnull(strstr(err.message, "too long"));
 }
 END_TEST
 
