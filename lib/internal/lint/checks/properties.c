@@ -165,7 +165,10 @@ static void check_versions(struct ocv_lint *lint, size_t i, const struct ocv_ent
         ocv_lint_entry_at(lint, OCV_LINT_DRIVER_BOUND_MISSING, i, AT_PROPERTIES,
                           "%s without %s: hosts with too old a driver get it, too",
                           ocv_lint_drivers[k].a, ocv_lint_drivers[k].b);
-        ocv_lint_hint(lint, "add %s :: VERSION", ocv_lint_drivers[k].b);
+        ocv_lint_hint(lint,
+                      "add %s :: VERSION, to every entry with %s: one that says a version ranks "
+                      "before one that does not",
+                      ocv_lint_drivers[k].b, ocv_lint_drivers[k].a);
     }
     for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_exact); k++)
         if (ocv_lint_lowest(lint, entry, ocv_lint_exact[k].a)) {
