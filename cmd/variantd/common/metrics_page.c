@@ -143,7 +143,9 @@ int metrics_format(struct metrics *m, int64_t now_ms, struct ocv_buffer *out, st
     print_number(p, m, METRIC_PROFILE_CHANGES_TOTAL);
     print_number(p, m, METRIC_MISFIT_IMAGES);
     print_number(p, m, METRIC_FOREIGN_LISTENER);
-    if (metrics_get(m, METRIC_LESSER_IMAGES) != METRICS_ABSENT)
+    if (metrics_get(m, METRIC_LESSER_IMAGES) == METRICS_ABSENT)
+        print_head(p, METRIC_LESSER_IMAGES); /* what it is, and that nobody has told */
+    else
         print_number(p, m, METRIC_LESSER_IMAGES);
     print_number(p, m, METRIC_STARTUP_TAINTS_EXPIRED_TOTAL);
     print_number(p, m, METRIC_ENGINE_NOT_CONFIGURED);

@@ -55,7 +55,7 @@ timer()
     podman pull --quiet --tls-verify=false "$REGISTRY/plain:1" 3>&-
     daemon_up
     # nobody has told of an image
-    run ! grep -q lesser_images <(curl --silent --unix-socket "$VARIANTD_SOCKET" http://localhost/metrics)
+    run ! grep -q '^variantd_lesser_images ' <(curl --silent --unix-socket "$VARIANTD_SOCKET" http://localhost/metrics)
     run -0 timer --from podman
     [[ $output == *"lesser"*"podman: $REGISTRY/app:1: cuda12.8 fits it better; vpull --to podman $REGISTRY/app:1"* ]]
     [[ $output == *" 1 have no variants, 1 could be better"* ]]
