@@ -26,7 +26,7 @@ int client_capture(const char *const argv[], struct ocv_buffer *out, struct ocv_
             err->status = OCV_ERR_ENGINE;
         return OCV_ERR_ENGINE;
     }
-    if (status < 0 || code == 0)
+    if (status < 0 || code <= 0) /* below 0: not known, and it has answered */
         return status;
     if (*why)
         return ocv_error_set(err, OCV_ERR_ENGINE, "%s", why);
