@@ -490,7 +490,7 @@ static int run_slim(struct slim *s, const char *from, struct ocv_error *err)
         any = any || s->variants[i].cut;
     if (b->options.dry_run && s->n_variants) {
         OCV_TRY(print_estimate(s, err));
-        if (any)
+        if (any || (s->n_made && b->options.json)) /* one document */
             return OCV_OK;
     } else if (!b->options.quiet && !b->options.json && s->n_variants) {
         OCV_TRY(slim_table_print(s, err));
