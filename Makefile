@@ -89,7 +89,7 @@ VERDICT_A  := $(BUILD)/libverdict.a
 PROBE_CORE := lib/core/resolve/versions.c lib/core/resolve/sm_arch.c
 SHARED     := $(BUILD)/libocivariant.so $(BUILD)/libocivariant-registry.so $(BUILD)/libocivariant-probe.so
 PROGRAMS   := $(BUILD)/vpull $(BUILD)/variantctl $(BUILD)/variantd $(BUILD)/ocivariant-snapshotter $(BUILD)/ocivariant-cri-proxy
-HELPERS    := $(BUILD)/libexec/nvml-query $(BUILD)/libexec/content-scan $(BUILD)/libexec/ocivariant-verifier $(BUILD)/libexec/ocivariant-oci-hook $(BUILD)/libexec/ocivariant-node-setup
+HELPERS    := $(BUILD)/libexec/nvml-query $(BUILD)/libexec/content-scan $(BUILD)/libexec/cri-images $(BUILD)/libexec/ocivariant-verifier $(BUILD)/libexec/ocivariant-oci-hook $(BUILD)/libexec/ocivariant-node-setup
 UNITS      := $(patsubst contrib/systemd/%.in,$(BUILD)/%,$(sort $(wildcard contrib/systemd/*.in)))
 PC         := $(BUILD)/ocivariant.pc $(BUILD)/ocivariant-registry.pc $(BUILD)/ocivariant-probe.pc
 GENERATED  := $(BUILD)/gen/datadir.h $(BUILD)/gen/libexecdir.h $(BUILD)/gen/vocabulary.h $(BUILD)/gen/vocabulary-words.h $(BUILD)/gen/hints.h \
@@ -214,6 +214,11 @@ $(BUILD)/libexec/nvml-query: $(call obj,$(sort $(wildcard plugins/nvml/*.c)))
 $(BUILD)/libexec/content-scan: $(call obj,$(sort $(wildcard plugins/content/*.c))) $(INTERNAL_A) $(CORE_A)
 	@mkdir -p $(@D)
 	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -larchive -lzstd -lz -ljansson $(CRYPTO_LIBS) -lpthread
+
+# what speaks HTTP/2 to a kubelet's runtime, run by variantctl
+$(BUILD)/libexec/cri-images: $(call obj,$(sort $(wildcard plugins/cri-images/*.c))) $(INTERNAL_A) $(CORE_A)
+	@mkdir -p $(@D)
+	$(call quiet,LD,$@)$(CC) $(PIE) -o $@ $^ $(LDFLAGS_ALL) -Wl,--as-needed -lnghttp2 -lprotobuf-c $(CORE_LIBS)
 
 # ---- hooks: run at every pull or container start, so they load as little as they can ------------
 # static where that can be had: a third less to start, and it may be copied into containerd's directory

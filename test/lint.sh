@@ -132,19 +132,20 @@ lint_vocabulary()
 
 lint_banned()
 {
-    local sources
+    local sources status=0
     mapfile -t sources < <(files '*.c' '*.h' '*.cc')
     # a test may run a shell
     code empty "${sources[@]}" |
         grep -E '(^|[^A-Za-z0-9_>.])(strcpy|strcat|stpcpy|sprintf|vsprintf|strtok|atoi|atol|atoll|atof|gets|system|popen|tmpnam|tempnam|mktemp|alloca)[[:space:]]*\(' |
         grep -vE '^test/[^ ]* .*(system|popen)[[:space:]]*\(' |
-        none "banned functions:"
+        none "banned functions:" || status=1
     # A tree takes up to 75 times its text. lib/base/format/json.c counts the values first, and
     # json_plain.c reads what it has counted: whoever needs JSON asks them.
     code empty "${sources[@]}" |
         grep -E '(^|[^A-Za-z0-9_>.])json_load(s|b|f|fd|_file|_callback)[[:space:]]*\(' |
         grep -vE '^(test/|lib/base/format/json\.c[ :])' |
-        none "JSON that becomes a tree before its values are counted (ocv_json_load_counted, ocv_json_load_any):"
+        none "JSON that becomes a tree before its values are counted (ocv_json_load_counted, ocv_json_load_any):" || status=1
+    return $status
 }
 
 # lib/ never prints, ends the process or changes signals (a forked child may _exit).

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is installed: namespaces of providers, and profiles of common machines, whose names
- * --profile takes. */
+/* What is installed: namespaces of providers, profiles of common machines, whose names --profile
+ * takes, and the programs that variantctl runs. */
 #include "cmd/common/names.h"
 
 #include "gen/datadir.h"
+#include "gen/libexecdir.h"
 #include "lib/base/file.h"
 
 #include <dirent.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SUFFIX ".json"
 
@@ -98,4 +100,33 @@ void complete_profiles(struct ocv_completion *c, const char *head)
     }
     free(names);
     c->how &= ~(unsigned)(OCV_COMPLETE_NO_FILES | OCV_COMPLETE_DIRECTORIES);
+}
+
+bool cli_helper(const char *name, const char *datadir, char *path, size_t size)
+{
+    const char *directory = getenv("OCV_LIBEXECDIR");
+    char self[PATH_MAX], beside[PATH_MAX];
+    int n;
+    if (!directory && datadir) {
+        /* PREFIX/share/ocivariant: relative to that, a relocated tree keeps its programs */
+        n = snprintf(path, size, "%s/../../libexec/ocivariant/%s", datadir, name);
+        if (n > 0 && (size_t)n < size && access(path, X_OK) == 0)
+            return true;
+    }
+    n = snprintf(path, size, "%s/%s", directory ? directory : OCV_DEFAULT_LIBEXECDIR, name);
+    if (n <= 0 || (size_t)n >= size)
+        return false;
+    if (directory || access(path, X_OK) == 0)
+        return true;
+    /* In a build tree libexec is beside the program. */
+    ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    self[len > 0 ? len : 0] = '\0';
+    char *slash = strrchr(self, '/');
+    if (!slash)
+        return true;
+    *slash = '\0';
+    n = snprintf(beside, sizeof(beside), "%s/libexec/%s", self, name);
+    if (n > 0 && (size_t)n < sizeof(beside) && (size_t)n < size && access(beside, X_OK) == 0)
+        memcpy(path, beside, (size_t)n + 1);
+    return true;
 }

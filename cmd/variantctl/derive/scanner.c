@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cmd/variantctl/derive/derive_verb.h"
 
-#include "gen/libexecdir.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/file.h"
 #include "lib/base/system/spawn.h"
@@ -22,36 +21,6 @@
 #define CPU_TREE_S 3600                /* for a directory */
 #define MEMORY_MAX (UINT64_C(4) << 30) /* address space; it uses about 20 MB */
 
-/* True: `path` is the path for messages, even if it does not exist. */
-static bool find_scanner(const struct cli *cli, char *path, size_t size)
-{
-    const char *directory = getenv("OCV_LIBEXECDIR"), *datadir = cli_datadir(cli);
-    char self[4096], beside[4096];
-    int n;
-    if (!directory && datadir) {
-        /* PREFIX/share/ocivariant: relative to that, a relocated tree keeps its programs */
-        n = snprintf(path, size, "%s/../../libexec/ocivariant/" PROGRAM, datadir);
-        if (n > 0 && (size_t)n < size && access(path, X_OK) == 0)
-            return true;
-    }
-    n = snprintf(path, size, "%s/" PROGRAM, directory ? directory : OCV_DEFAULT_LIBEXECDIR);
-    if (n <= 0 || (size_t)n >= size)
-        return false;
-    if (directory || access(path, X_OK) == 0)
-        return true;
-    /* In a build tree libexec is beside the program. */
-    ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    self[len > 0 ? len : 0] = '\0';
-    char *slash = strrchr(self, '/');
-    if (!slash)
-        return true;
-    *slash = '\0';
-    n = snprintf(beside, sizeof(beside), "%s/libexec/" PROGRAM, self);
-    if (n > 0 && (size_t)n < sizeof(beside) && (size_t)n < size && access(beside, X_OK) == 0)
-        memcpy(path, beside, (size_t)n + 1);
-    return true;
-}
-
 int scanner_start(const struct cli *cli, const struct scanner_job *job, struct scanner *out,
                   struct ocv_error *err)
 {
@@ -62,7 +31,7 @@ int scanner_start(const struct cli *cli, const struct scanner_job *job, struct s
     *out = (struct scanner){.in = -1,
                             .out = job->out < 0 ? memfd_create("content", MFD_CLOEXEC) : -1,
                             .errors = memfd_create("messages", MFD_CLOEXEC)};
-    if (!find_scanner(cli, program, sizeof(program)))
+    if (!cli_helper(PROGRAM, cli_datadir(cli), program, sizeof(program)))
         return ocv_error_set(err, OCV_ERR_CONFIG, PROGRAM ": its path is too long");
     if ((job->out < 0 && out->out < 0) || out->errors < 0 ||
         (job->fed && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0))

@@ -74,7 +74,7 @@ int place_check(const struct place *place, struct ocv_error *err)
     while (access(path, F_OK) < 0 && errno == ENOENT) {
         char *slash = strrchr(path, '/');
         if (!slash)
-            strcpy(path, ".");
+            memcpy(path, ".", sizeof("."));
         else
             slash[slash == path] = '\0';
     }

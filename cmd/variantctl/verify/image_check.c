@@ -85,7 +85,12 @@ static char *remedy_of(const struct local_image *image, const struct known_image
     ocv_auto(ocv_reference) from = NULL;
     bool own = !image->tag || (ocv_reference_parse(source, &from, NULL) == OCV_OK && from->tag &&
                                strcmp(from->tag, image->tag) == 0);
-    if (ns)
+    const char *socket = local_images_socket(image->where);
+    if (socket && strcmp(image->where, "cri") == 0)
+        made = asprintf(&line, "crictl pull %s", source);
+    else if (socket)
+        made = asprintf(&line, "crictl -r unix://%s pull %s", socket, source);
+    else if (ns)
         made = asprintf(&line, "vpull --to containerd -n %s %s", ns, source);
     else
         made = asprintf(&line, "vpull --to %s%s%s %s", image->where, own ? "" : ":",

@@ -23,7 +23,7 @@ struct image_report {
 static const struct ocv_option options[] = {
     {.name = "from",
      .value = "PLACE",
-     .help = "docker, podman, containerd or oci:DIR; again for more",
+     .help = "docker, podman, containerd, cri or oci:DIR; or more",
      OCV_OPTION_LIST(struct image_report, places)},
     CLI_FORMAT(struct image_report, json, "what is printed (text)"),
     OCV_OPTIONS_END};

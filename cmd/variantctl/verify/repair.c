@@ -27,6 +27,20 @@ static const char *find_vpull(char out[PATH_MAX])
     return "vpull";
 }
 
+/* "crictl pull REF", by our own client: the one of the line need not be here. */
+static bool pull_by_runtime(struct cli *cli, const char *socket, const char *remedy)
+{
+    char helper[PATH_MAX];
+    const char *const argv[] = {helper, socket, "pull", strrchr(remedy, ' ') + 1, NULL};
+    int code = 0;
+    int failed = cli_helper(CRI_HELPER, getenv("OCV_DATADIR"), helper, sizeof(helper))
+                     ? ocv_run_wait(argv, -1, STDERR_FILENO, STDERR_FILENO, &code)
+                     : ENAMETOOLONG;
+    if (failed)
+        cli_warn(cli, "%s: %s", CRI_HELPER, strerror(failed));
+    return !failed && code == 0;
+}
+
 /* "vpull --to podman REF": words without quotes, as remedy_of makes them. */
 static bool run_remedy(struct cli *cli, const char *remedy)
 {
@@ -70,8 +84,9 @@ size_t verify_repair(struct cli *cli, const json_t *results)
         }
         if (!remedy || !due || again || cli_interrupted(cli))
             continue;
+        const char *socket = local_images_socket(ocv_json_text(r, "where"));
         fprintf(stderr, "%s\n", remedy);
-        if (run_remedy(cli, remedy))
+        if (socket ? pull_by_runtime(cli, socket, remedy) : run_remedy(cli, remedy))
             repaired++;
         else
             cli_warn(cli, "%s: failed; the image stays as it is", remedy);

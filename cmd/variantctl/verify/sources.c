@@ -11,11 +11,13 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#define CRI_SOCKET "/run/containerd/containerd.sock"
 #define IDS_AT_ONCE 200u
 #define DIGESTS_MAX 32u /* per image: two for each name under which it was pulled */
 
@@ -291,7 +293,30 @@ static int visit_layout(void *data, const char *tag, const char *image_name,
     return walk->visit(walk->data, &found);
 }
 
-static const char *const places[] = {"docker", "podman", "containerd"};
+const char *local_images_socket(const char *where)
+{
+    if (strcmp(where, "cri") == 0)
+        return CRI_SOCKET;
+    return strncmp(where, "cri:/", 5) == 0 ? where + 4 : NULL;
+}
+
+/* What kubelet has, as a program of ours asks for it: there is no client on every node. */
+static int runtime_images(const struct engine_walk *w, const char *socket, struct ocv_error *err)
+{
+    char helper[PATH_MAX];
+    const char *const argv[] = {helper, socket, NULL};
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, CLIENT_OUTPUT_MAX);
+    if (!cli_helper(CRI_HELPER, getenv("OCV_DATADIR"), helper, sizeof(helper)))
+        return ocv_error_set(err, OCV_ERR_CONFIG, CRI_HELPER ": its path is too long");
+    OCV_TRY(client_capture_first(argv, &text, err));
+    ocv_auto_json *list = ocv_json_load_any(text.data, text.len, CLIENT_VALUES_MAX, 0, NULL);
+    if (!json_is_array(list))
+        return ocv_error_set(err, OCV_ERR_ENGINE, CRI_HELPER " prints no JSON");
+    return visit_list(w, list);
+}
+
+static const char *const places[] = {"docker", "podman", "containerd", "cri"};
 
 bool local_images_complete(struct ocv_completion *c, const char *kind)
 {
@@ -316,19 +341,22 @@ int local_images(const char *where, const struct ocv_profile *profile, local_ima
         struct namespace_walk w = {.visit = visit, .data = data};
         return client_each_namespace(namespace_images, &w, err);
     }
+    const char *socket = local_images_socket(where);
+    struct engine_walk w = {.engine = where, .visit = visit, .data = data};
+    if (socket)
+        return runtime_images(&w, socket, err);
     if (strcmp(where, "docker") != 0 && strcmp(where, "podman") != 0) {
         char question[OCV_NEAREST_QUESTION_MAX];
         const char *meant = ocv_nearest(where, places, sizeof(places) / sizeof(*places));
         return ocv_error_set(
             err, OCV_ERR_INVALID,
-            "invalid value '%.100s' for --from: docker, podman, containerd or oci:DIR%s", where,
-            ocv_nearest_question(meant, question));
+            "invalid value '%.100s' for --from: docker, podman, containerd, cri or oci:DIR%s",
+            where, ocv_nearest_question(meant, question));
     }
     const char *const all[] = {where, "images", "-q", "--no-trunc", NULL};
     const char *const nameless[] = {where,      "images",        "-q", "--no-trunc",
                                     "--filter", "dangling=true", NULL};
     const char *ids[IDS_AT_ONCE];
-    struct engine_walk w = {.engine = where, .visit = visit, .data = data};
     ocv_auto_buffer text;
     size_t n = 0;
     ocv_buffer_init(&text, CLIENT_OUTPUT_MAX);

@@ -4,14 +4,24 @@
 #include "cmd/variantctl/verbs.h"
 #include "cmd/variantctl/verify/verify_verb.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/file.h"
 #include "lib/base/format/json.h"
+#include "lib/base/format/span.h"
 #include "lib/base/text.h"
 #include "lib/internal/config/config.h"
 
+#include <errno.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SOON_MS 10000   /* until a round is tried again that found no variantd to tell */
+#define TOLD_NOBODY 100 /* exit status of such a round, between two processes of this program */
 
 struct verify {
     struct cli *cli;
@@ -21,16 +31,26 @@ struct verify {
     bool json, all;
     bool strict; /* a lesser image is a failure */
     bool repair;
-    bool trust;  /* list what lacks a signature */
-    bool unread; /* an engine did not report on all its images */
+    bool trust;       /* list what lacks a signature */
+    bool unread;      /* an engine did not report on all its images */
+    int64_t every_ms; /* 0: once */
     size_t fits, lesser, misfits, warnings, unchecked, unrecorded, wanting;
 };
+
+static int take_every(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    int64_t *every_ms = given->into;
+    if (!ocv_duration_parse(given->value, every_ms) || *every_ms == 0)
+        return ocv_error_set(err, OCV_ERR_INVALID, "--every: '%.40s' is not " OCV_DURATION_FORM,
+                             given->value);
+    return OCV_OK;
+}
 
 static const struct ocv_option options[] = {
     {.name = "from",
      .value = "PLACE",
-     .help = "docker, podman, containerd or oci:DIR; again for more\n"
-             "(default: every engine that answers)",
+     .help = "docker, podman, containerd, cri or oci:DIR\n"
+             "again for more (every engine that answers)",
      OCV_OPTION_LIST(struct verify, places)},
     {.name = "all",
      .help = "show what fits and what cannot be checked, too",
@@ -44,6 +64,11 @@ static const struct ocv_option options[] = {
     {.name = "trust",
      .help = "list what lacks a signature (`trust`); exit 5",
      OCV_OPTION_FLAG(struct verify, trust)},
+    {.name = "every",
+     .value = "TIME",
+     .help = "check again each TIME (10m), until SIGTERM",
+     .flags = OCV_OPTION_MORE,
+     OCV_OPTION_MEMBER(take_every, struct verify, every_ms)},
     CLI_FORMAT(struct verify, json, "what is printed (text)"),
     OCV_OPTIONS_END};
 
@@ -58,8 +83,9 @@ static const struct cli_command command = {
                "checked by the NVIDIA_REQUIRE_* of its own configuration, as `config_policy`\n"
                "says. An image that fits is lesser if another one of its index fits better.\n"
                "variantd is asked about what is not known here, unless --profile names another\n"
-               "machine. Exit 1 if an engine did not list all of its images, even if those that\n"
-               "it listed fit.\n",
+               "machine. cri is what a kubelet's runtime has: /run/containerd/containerd.sock,\n"
+               "or cri:SOCKET; --repair has it pull again. Exit 1 if an engine did not list all\n"
+               "of its images, even if those that it listed fit.\n",
     .options = options,
     .groups = CLI_HOST,
     .complete = local_images_complete,
@@ -67,7 +93,8 @@ static const struct cli_command command = {
            "Examples:\n"
            "  variantctl verify --from oci:images\n"
            "  variantctl verify --all --from oci:images --json\n"
-           "  variantctl verify --strict --profile h100.json --from oci:images\n"};
+           "  variantctl verify --strict --profile h100.json --from oci:images\n"
+           "  variantctl verify --from cri --every 10m --repair\n"};
 
 static int check_image(void *data, const struct local_image *image)
 {
@@ -209,6 +236,45 @@ static int check_all(struct verify *v, json_t **out, struct ocv_error *err)
     return OCV_OK;
 }
 
+/* True in the process that checks: each round is one of its own, which reads configuration, profile
+ * and records as they are then. False: told to stop, or `*status` says why there are no rounds. */
+static bool is_a_round(const struct verify *v, int *status)
+{
+    sigset_t signals, before;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &signals, &before); /* as the first process of a container, too */
+    for (*status = 0;;) {
+        pid_t round = fork(), ended;
+        if (round < 0) {
+            *status = ocv_error_set(&v->cli->err, OCV_ERR_IO, "--every: %s", strerror(errno));
+            return false;
+        }
+        if (round == 0) {
+            sigprocmask(SIG_SETMASK, &before, NULL);
+            return true;
+        }
+        for (int64_t next = INT64_MAX, now; (now = ocv_clock_ms()) < next;) {
+            int64_t left = next == INT64_MAX ? SOON_MS : next - now;
+            const struct timespec pause = {.tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000};
+            int got = sigtimedwait(&signals, NULL, &pause), end = 0;
+            if (got == SIGTERM || got == SIGINT) {
+                if (next == INT64_MAX)
+                    kill(round, SIGTERM);
+                return false;
+            }
+            while ((ended = waitpid(-1, &end, WNOHANG)) > 0)
+                if (ended == round) /* nobody was told: variantd may be about to start */
+                    next = ocv_clock_ms() + (WIFEXITED(end) && WEXITSTATUS(end) == TOLD_NOBODY &&
+                                                     SOON_MS < v->every_ms
+                                                 ? SOON_MS
+                                                 : v->every_ms);
+        }
+    }
+}
+
 static void end_verify(struct verify *v)
 {
     image_checker_end(&v->checker);
@@ -226,6 +292,8 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
         ocv_error_hint(err, "--from docker, podman, containerd or oci:DIR");
         return OCV_ERR_INVALID;
     }
+    if (v.every_ms && !is_a_round(&v, &code))
+        return code;
     OCV_TRY(image_checker_begin(&v.checker, cli, err));
     v.checker.configs = true;
     ocv_auto_json *results = NULL;
@@ -238,7 +306,8 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
                             .json = v.json,
                             .all = v.all,
                             .strict = v.strict,
-                            .trust = v.trust};
+                            .trust = v.trust,
+                            .every_ms = v.every_ms};
         OCV_TRY(check_all(&v, &results, err));
     }
     bool ok = v.misfits == 0 && !(v.strict && v.lesser) && !(v.trust && v.wanting);
@@ -247,5 +316,7 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
                                            "images", results, "ok", ok),
                                  err)
                 : print_table(&v, err));
+    if (v.every_ms && !v.checker.ask && !cli->profile_file)
+        return TOLD_NOBODY;
     return !ok ? 5 : v.unread ? 1 : 0;
 }

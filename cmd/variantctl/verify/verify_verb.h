@@ -10,7 +10,8 @@
 
 #include <jansson.h>
 
-#define CLIENT_OUTPUT_MAX (64u * 1024 * 1024)      /**< bytes that a client may print */
+#define CRI_HELPER "cri-images"               /**< asks a kubelet's runtime (plugins/cri-images) */
+#define CLIENT_OUTPUT_MAX (64u * 1024 * 1024) /**< bytes that a client may print */
 #define CLIENT_VALUES_MAX (CLIENT_OUTPUT_MAX / 32) /**< of JSON; 200 images have some 100,000 */
 
 /** Append the command's standard output to `out`, even if it fails. OCV_ERR_NOT_FOUND: the program
@@ -40,7 +41,7 @@ char *client_next_line(char **rest);
 
 /** One image under one of its names. Borrowed during the call. */
 struct local_image {
-    const char *where; /**< "docker", "podman", "containerd:k8s.io", "oci:DIR" */
+    const char *where; /**< "docker", "podman", "containerd:k8s.io", "cri:SOCKET", "oci:DIR" */
     const char *name;  /**< as the engine shows it; its id where it has no name; or NULL */
     const char *tag;   /**< of a layout's image; or NULL */
     /** All digests by which the engine knows it, its manifest's first; none if unknown. Each has
@@ -59,20 +60,23 @@ struct local_image {
 typedef int (*local_image_visit)(void *data, const struct local_image *image);
 
 /** Visit the images of one place, once for each of their names: "docker", "podman", "containerd"
- *  (all its namespaces), "oci:DIR", where of an index without variants the image for the profile's
- * platform is meant. OCV_ERR_NOT_FOUND: its client is not installed, or the engine does not answer.
- * OCV_ERR_ENGINE: some images could not be read, the others have been visited. Messages quote the
- * client. A status below 0 of `visit` stops the iteration and is returned. */
+ *  (all its namespaces), "cri" or "cri:SOCKET" (what kubelet has), "oci:DIR", where of an index
+ * without variants the image for the profile's platform is meant. OCV_ERR_NOT_FOUND: its client is
+ * not installed, or the engine does not answer. OCV_ERR_ENGINE: some images could not be read, the
+ * others have been visited. Messages quote the client. A status below 0 of `visit` stops the
+ * iteration and is returned. */
 int local_images(const char *where, const struct ocv_profile *profile, local_image_visit visit,
                  void *data, struct ocv_error *err) OCV_WARN_UNUSED;
 
+/** The socket of "cri" and "cri:SOCKET"; NULL: another place. */
+const char *local_images_socket(const char *where);
 /** Visit one image of an engine once, under one of its names. `name` is its id in docker and
  *  podman, and a name in "containerd:NS", a namespace of ctr. */
 int local_images_named(const char *where, const char *name, local_image_visit visit, void *data,
                        struct ocv_error *err) OCV_WARN_UNUSED;
 /** Visit the images of running containers at the same places, each with the container's devices;
- *  `where` is "PLACE, container NAME". A layout has none. Containers that cannot be read are
- *  skipped. */
+ *  `where` is "PLACE, container NAME". A layout and CRI have none. Containers that cannot be read
+ * are skipped. */
 int local_containers(const char *where, local_image_visit visit, void *data,
                      struct ocv_error *err) OCV_WARN_UNUSED;
 

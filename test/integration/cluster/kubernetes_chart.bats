@@ -98,6 +98,28 @@ mounted() { jq -r 'select(.kind == "DaemonSet") | .spec.template.spec.initContai
     [[ $output == *"registries: name at least one"* ]]
 }
 
+@test "verify: a container that alone has the engine's socket, and only if asked for" {
+    local container='select(.kind == "DaemonSet") | .spec.template.spec.containers[1] // empty'
+    helm_here
+    run -0 jq -r "$container" < <(rendered)
+    [ -z "$output" ]
+    run ! grep -q engine-socket < <(rendered)
+    run -0 jq -r "$container | .args | join(\" \")" < <(rendered --set verify=report)
+    [ "$output" = "--config=/etc/ocivariant/config.yaml --from=cri:/run/containerd/containerd.sock --every=10m" ]
+    run -0 jq -r "$container | (.args[-1], .volumeMounts[-1].mountPath, .command[0])" < <(rendered --set verify=repair --set engine=k3s)
+    [ "$output" = $'--repair\n/run/k3s/containerd\n/usr/bin/variantctl' ]
+    run -0 jq -r 'select(.kind == "DaemonSet") | .spec.template.spec.containers[0].volumeMounts[].name' < <(rendered --set verify=repair)
+    [[ $output != *engine-socket* ]]
+    # it takes what the command takes
+    run -0 jq -r "$container | .args[]" < <(rendered --set verify=repair)
+    mapfile -t words <<<"$output"
+    run --separate-stderr "$VARIANTCTL" verify "${words[@]/--every=10m/--every=0}"
+    [[ $stderr == *"--every: '0' is not a duration"* ]]
+    run ! rendered --set verify=yes
+    run ! rendered --set verify=report --set engine=custom --set acceptUntested=true --set custom.config=/c.toml
+    [[ $output == *"it needs custom.socket"* ]]
+}
+
 @test "the schema of the values has what the configuration's has" {
     "$OCV_TOP/contrib/kubernetes/render.sh" --schema "$BATS_TEST_TMPDIR"
     cmp "$CHART/values.schema.json" "$BATS_TEST_TMPDIR/values.schema.json"

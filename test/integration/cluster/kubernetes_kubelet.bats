@@ -186,6 +186,8 @@ no_pod() { [ -z "$(k -n ocivariant get pods -l "app.kubernetes.io/name=$1" -o na
 
 helm_there() { chart --kubeconfig "$STATE/admin.kubeconfig" --namespace ocivariant "$@"; }
 
+repaired() { [ "$(cri_digest "$IMAGE")" = "$(digest_of cpu.v3)" ] && [ "$(told variantd_lesser_images)" = 0 ]; }
+
 digest_after() { pod_says "$1" | tail -n 1; }
 
 label_is() { [ "$(k get node "$1" -o jsonpath='{.metadata.labels.dev\.ocivariant/class}')" = "$2" ]; }
@@ -221,6 +223,28 @@ YAML
     helm_there upgrade variantd "$OCV_TOP/contrib/kubernetes/chart" --reuse-values --set choose=on
     rolled_out variantd
     [ "$(digest_after helm-on)" = "$(digest_of cpu.v3)" ]
+
+    # what came before: nobody tells of it, then it is counted, then it is put right
+    run -0 digest_after helm-again
+    cri rmi "$IMAGE"
+    mv "$hosts" "$hosts.away"
+    cri pull "$IMAGE"
+    mv "$hosts.away" "$hosts"
+    run ! grep -q '^variantd_lesser_images ' <(within curl --silent "http://$NODE_IP:9340/metrics")
+    runtime=(--set engine=custom --set acceptUntested=true --set custom.config=/etc/containerd/config.toml
+        --set 'custom.directories={/etc/containerd}' --set "custom.socket=$STATE/cri.sock")
+    helm_there upgrade variantd "$OCV_TOP/contrib/kubernetes/chart" --reuse-values "${runtime[@]}" --set verify=report
+    rolled_out variantd
+    eventually counts variantd_lesser_images 1
+    [ "$(cri_digest "$IMAGE")" = "$(index_digest)" ]
+    helm_there upgrade variantd "$OCV_TOP/contrib/kubernetes/chart" --reuse-values --set verify=repair
+    rolled_out variantd
+    eventually repaired
+    [ "$(told variantd_lesser_images)" = 0 ]
+    # the daemon beside it has neither the socket nor root
+    k -n ocivariant get daemonset variantd -o json | jq -e '.spec.template.spec.containers[0] | .securityContext.runAsUser == 65532 and
+        ([.volumeMounts[].name] | index("engine-socket") == null)'
+    helm_there upgrade variantd "$OCV_TOP/contrib/kubernetes/chart" --reuse-values --set engine=containerd --set verify=
 
     helm_there upgrade variantd "$OCV_TOP/contrib/kubernetes/chart" --reuse-values --set announce=true
     rolled_out variantd

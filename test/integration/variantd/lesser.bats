@@ -6,6 +6,7 @@
 load ../harness
 load ../images
 load ../variantd
+load ../cri
 
 setup_file()
 {
@@ -16,6 +17,9 @@ setup_file()
     push_layout "$STATE/images:app" "$REGISTRY/app:1"
     mkimage "$STATE/images" plain --file etc/build=plain
     skopeo copy --quiet --dest-tls-verify=false "oci:$STATE/images:plain" "docker://$REGISTRY/plain:1" 3>&-
+    mkimage "$STATE/images" labelled --file etc/build=labelled --label dev.ocivariant.label=cuda99 \
+        --label 'dev.ocivariant.properties=nvidia :: sm_arch :: 90_real'
+    skopeo copy --quiet --dest-tls-verify=false "oci:$STATE/images:labelled" "docker://$REGISTRY/labelled:1" 3>&-
     export CUDA ROCM DEFAULT V3 PLAIN OCV_STATE_DIR=$STATE/nothing
     CUDA=$(digest_of cuda12.8)
     ROCM=$(digest_of rocm7.1)
@@ -127,6 +131,78 @@ timer()
     [[ $output == *"lesser"*"containerd:k8s.io: $REGISTRY/app:1: cuda12.8 fits it better; vpull --to containerd -n k8s.io $REGISTRY/app:1"* ]]
     [ "$(metric variantd_lesser_images)" = 1 ]
     stop_daemon variantd
+}
+
+# a kubelet's runtime, of which only the socket is there
+repaired_by_runtime() # COMMAND: containerd's
+{
+    hosts_toml "$STATE/certs.d" "$REGISTRY" "http://$REGISTRY"
+    "$1" "$STATE/certs.d"
+    socket=$STATE/cri.sock
+    cri_pull "$REGISTRY/app:1"
+    cri_pull "$REGISTRY/plain:1"
+    write_config 'override: {nvidia: {cuda_version_lower_bound: ["12.8"], sm_arch: ["90_real"]}}'
+    start_variantd --config "$STATE/config.yaml" # this machine, as if it were another
+    run ! grep -q '^variantd_lesser_images ' <(curl --silent --unix-socket "$VARIANTD_SOCKET" http://localhost/metrics)
+    run -0 timer --all --from "cri:$socket"
+    [[ $output == *"lesser   cri:$socket: $REGISTRY/app:1: cuda12.8 fits it better; crictl -r unix://$socket pull $REGISTRY/app:1"* ]]
+    [[ $output == *"none     cri:$socket: $REGISTRY/plain:1: an image without variants"* ]]
+    [ "$(metric variantd_lesser_images)" = 1 ]
+    # a runtime that does not ask variantd pulls what it has, which is said
+    run -0 --separate-stderr timer --from "cri:$socket" --repair
+    [[ $output == *"app:1: cuda12.8 fits it better"* ]]
+    [ "$(metric variantd_lesser_images)" = 1 ]
+    hosts_toml "$STATE/certs.d" "$REGISTRY" "http://$REGISTRY" "http://$VARIANTD"
+    run -0 --separate-stderr timer --from "cri:$socket" --repair
+    [[ $stderr == "crictl -r unix://$socket pull $REGISTRY/app:1" ]]
+    [[ $output != *"could be better"* ]]
+    [ "$(cri_digest "$REGISTRY/app:1")" = "$CUDA" ]
+    [ "$(metric variantd_lesser_images)" = 0 ]
+    run -0 --separate-stderr timer --from "cri:$socket" --repair --strict
+    [ -z "$stderr" ]
+    # the runtime tells the labels of images, too
+    cri_pull "$REGISTRY/labelled:1"
+    run -0 timer --all --from "cri:$socket" --profile "$PROFILES/laptop.json"
+    [[ $output == *"warning  cri:$socket: $REGISTRY/labelled:1 (cuda99): "*" nvidia :: "* ]]
+    cri rmi "$REGISTRY/app:1"
+    stop_daemon variantd
+    write_config
+    stop_daemon cri
+}
+
+@test "what a kubelet's runtime has, by its socket alone: seen, counted, pulled again" {
+    require containerd ctr runc
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    repaired_by_runtime start_cri
+}
+
+@test "the same with containerd 2.x" {
+    local reason
+    reason=$(containerd2_here) || skip "$reason"
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    repaired_by_runtime start_cri2
+}
+
+@test "verify --every: round after round, soon again where nobody was told, until SIGTERM" {
+    stop_daemon variantd
+    mkdir -p "$BATS_TEST_TMPDIR/none"
+    "$VPULL" --config "$STATE/config.yaml" --profile "$PROFILES/laptop.json" --to "oci:$BATS_TEST_TMPDIR/none" --quiet "$REGISTRY/plain:1"
+    "$VARIANTCTL" verify --every 1s --from "oci:$BATS_TEST_TMPDIR/none" --profile "$PROFILES/laptop.json" >"$BATS_TEST_TMPDIR/rounds" 3>&- &
+    rounds=$!
+    for _ in {1..100}; do [ "$(wc -l <"$BATS_TEST_TMPDIR/rounds")" -lt 3 ] || break; sleep 0.1; done
+    kill "$rounds"
+    wait "$rounds"
+    [ "$(sort -u "$BATS_TEST_TMPDIR/rounds")" = "1 image: 1 have no record here" ]
+    # as the first process of a container, which has no defaults for signals
+    "$VARIANTCTL" verify --every 1h --from "oci:$BATS_TEST_TMPDIR/none" >"$BATS_TEST_TMPDIR/first" 3>&- &
+    rounds=$!
+    for _ in {1..100}; do [ ! -s "$BATS_TEST_TMPDIR/first" ] || break; sleep 0.1; done
+    kill -INT "$rounds"
+    wait "$rounds"
+    for wrong in 0 x 1d2 1.5m; do
+        run -2 --separate-stderr "$VARIANTCTL" verify --every "$wrong"
+        [[ $stderr == *"--every: '$wrong' is not a duration"* ]]
+    done
 }
 
 @test "a lower-ranked entry is lesser, too; what is the best, or the only one, is not" {

@@ -54,6 +54,14 @@ a key without a value is as if it were not there. */}}
 {{- end -}}
 {{- end }}
 
+{{/* containerd's socket */}}
+{{- define "variantd.engineSocket" -}}
+{{- if eq .Values.engine "custom" -}}{{ required "verify: with engine: custom it needs custom.socket" .Values.custom.socket }}
+{{- else if has .Values.engine (list "k3s" "rke2") -}}/run/k3s/containerd/containerd.sock
+{{- else -}}/run/containerd/containerd.sock
+{{- end -}}
+{{- end }}
+
 {{/* directories of the node that the set-up may write to */}}
 {{- define "variantd.directories" -}}
 {{- if eq .Values.engine "custom" -}}{{ toJson .Values.custom.directories }}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* cri-images: what the images of a Kubernetes node are, and a pull, as kubelet asks for them.
+ *
+ *   cri-images SOCKET            every image, as `docker image inspect` prints it
+ *   cri-images SOCKET pull REF   prints nothing
+ *
+ * Run by `variantctl verify` (--from cri). It is a program of its own so that no other one loads
+ * what speaks HTTP/2. */
+#include "gen/images.pb-c.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
+#include "lib/internal/grpc/grpc.h"
+#include "plugins/cri-images/images.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SERVICE "/runtime.v1.ImageService/"
+#define ASK_MS 30000u
+#define PULL_MS (60u * 60 * 1000) /* the runtime itself ends a pull that stands still */
+#define REQUEST_MAX 4096u
+
+static int keep_message(void *data, const uint8_t *bytes, size_t len)
+{
+    return ocv_buffer_append(data, bytes, len, NULL) < 0;
+}
+
+static int call(struct grpc_client *client, const char *method, const void *request, size_t len,
+                unsigned timeout_ms, struct ocv_buffer *answer, struct ocv_error *err)
+{
+    struct grpc_result result = {0};
+    char path[sizeof(SERVICE) + 32];
+    snprintf(path, sizeof(path), SERVICE "%s", method);
+    ocv_buffer_init(answer, GRPC_MESSAGE_MAX);
+    OCV_TRY(grpc_client_call(client, path, NULL, 0, request, len, timeout_ms, keep_message, answer,
+                             &result, err));
+    if (result.code != GRPC_OK)
+        return ocv_error_set(err, OCV_ERR_ENGINE, "%s: %s", method, result.message);
+    return OCV_OK;
+}
+
+static int call_about(struct grpc_client *client, const char *method, const char *image,
+                      bool verbose, unsigned timeout_ms, struct ocv_buffer *answer,
+                      struct ocv_error *err)
+{
+    Images__Spec spec = IMAGES__SPEC__INIT;
+    Images__StatusRequest request = IMAGES__STATUS_REQUEST__INIT;
+    uint8_t bytes[REQUEST_MAX];
+    ocv_buffer_init(answer, GRPC_MESSAGE_MAX);
+    spec.image = (char *)image;
+    request.image = &spec;
+    request.verbose = verbose;
+    if (images__status_request__get_packed_size(&request) > sizeof(bytes))
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s: the name of the image is too long", method);
+    size_t len = images__status_request__pack(&request, bytes);
+    return call(client, method, bytes, len, timeout_ms, answer, err);
+}
+
+static int print_images(struct grpc_client *client, struct ocv_error *err)
+{
+    ocv_auto_buffer listed;
+    ocv_auto_json *images = NULL;
+    json_t *image;
+    size_t i;
+    OCV_TRY(call(client, "ListImages", "", 0, ASK_MS, &listed, err));
+    OCV_TRY(images_list_json((const uint8_t *)listed.data, listed.len, &images, err));
+    json_array_foreach(images, i, image)
+    {
+        ocv_auto_buffer status;
+        if (call_about(client, "ImageStatus", ocv_json_text(image, "Id"), true, ASK_MS, &status,
+                       NULL) == OCV_OK) /* else it was removed meanwhile */
+            images_add_config(image, (const uint8_t *)status.data, status.len);
+    }
+    if (json_dumpf(images, stdout, 0) < 0 || fflush(stdout) == EOF)
+        return ocv_error_set(err, OCV_ERR_IO, "cannot write the list");
+    return OCV_OK;
+}
+
+int main(int argc, char **argv)
+{
+    bool pull = argc == 4 && strcmp(argv[2], "pull") == 0;
+    struct grpc_client *client;
+    struct ocv_error err = {0};
+    if (!pull && (argc != 2 || argv[1][0] == '-')) {
+        fputs("Usage: cri-images SOCKET [pull REFERENCE]\n", stderr);
+        return 2;
+    }
+    int status = grpc_client_new(argv[1], &client, &err);
+    if (status == OCV_OK) {
+        ocv_auto_buffer answer;
+        ocv_buffer_init(&answer, GRPC_MESSAGE_MAX);
+        status = pull ? call_about(client, "PullImage", argv[3], false, PULL_MS, &answer, &err)
+                      : print_images(client, &err);
+        grpc_client_free(client);
+    }
+    if (status < 0)
+        fprintf(stderr, "cri-images: %s\n", err.message);
+    return status < 0;
+}
