@@ -5,6 +5,7 @@
 
 #include "lib/base/exit_code.h"
 #include "lib/base/file.h"
+#include "lib/internal/slim/slim.h"
 
 #include <fcntl.h>
 #include <locale.h>
@@ -90,7 +91,9 @@ int main(int argc, char **argv)
         int status = slims ? scan_slim(argv + 2, &err) : scan_compress(argv[2], &err);
         if (status < 0)
             fprintf(stderr, "content-scan: %s\n", err.message);
-        return status < 0 ? ocv_error_exit_code(err.status) : 0;
+        return status == OCV_OK                   ? 0
+               : slims && status == OCV_ERR_NOMEM ? OCV_SLIM_EXIT_NO_MEMORY
+                                                  : ocv_error_exit_code(err.status);
     }
     if (argc != 2 || (argv[1][0] == '-' && strcmp(argv[1], "--layer") != 0)) {
         fputs("usage: content-scan PATH | --layer <LAYER | --slim TARGET DIRECTORY <PATHS+LAYER |\n"

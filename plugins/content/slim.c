@@ -29,6 +29,8 @@ struct slim {
 static int fail_archive(struct archive *archive, struct ocv_error *err)
 {
     const char *why = archive_error_string(archive);
+    if (why && strstr(why, "not enough memory")) /* ZSTD_error_memory_allocation: its window */
+        return ocv_error_nomem(err);
     return ocv_error_set(err, OCV_ERR_DATA, "a layer that cannot be read: %s",
                          why ? why : "no reason given");
 }
@@ -142,6 +144,7 @@ int scan_slim(char **arguments, struct ocv_error *err)
     target.keep_ptx = arguments[2] && !strcmp(arguments[2], "--keep-ptx");
     for (size_t i = 0; i < 3; i++)
         OCV_TRY(temporary_file(arguments[1], &layer.files[i], err));
+    OCV_TRY(temporary_file(arguments[1], &target.scratch, err));
     scan_confine(SCAN_FILES);
 
     OCV_TRY(read_list(&list, &len, err));

@@ -59,7 +59,7 @@ def compress(data, how):
     if how == "none":
         return data
     return gzip.compress(data, mtime=0) if how == "gzip" else \
-        subprocess.run(["zstd", "-q", "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout
+        subprocess.run(["zstd", "-q", "-c", *how.split()[1:]], input=data, stdout=subprocess.PIPE, check=True).stdout
 
 
 def tag_document(layout, tag, kind, document):
@@ -94,7 +94,7 @@ def write_image(layout, tag, how, layers, architecture="amd64"):
             for name, data, fields in members_:
                 add(tar, name, data, **fields)
         diff_ids.append("sha256:" + hashlib.sha256(out.getvalue()).hexdigest())
-        kind = OCI + "layer.v1.tar" + ("" if how == "none" else "+" + how)
+        kind = OCI + "layer.v1.tar" + ("" if how == "none" else "+" + how.split()[0])
         described.append({"mediaType": kind, **put(layout, compress(out.getvalue(), how)),
                           "annotations": {"containerd.io/snapshot/stargz/toc.digest": "sha256:" + "0" * 64, "kept": "yes"}})
     config = {"created": "2026-01-02T03:04:05Z", "architecture": architecture, "os": "linux", "config": {"Cmd": ["/app/main.py"]},

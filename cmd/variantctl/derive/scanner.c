@@ -6,6 +6,7 @@
 #include "lib/base/system/spawn.h"
 #include "lib/base/text.h"
 #include "lib/internal/content/content.h"
+#include "lib/internal/slim/slim.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -106,7 +107,11 @@ int scanner_finish(struct scanner *scanner, struct ocv_buffer *out, struct ocv_b
         if (!strncmp(text, PROGRAM ": ", strlen(PROGRAM) + 2))
             text += strlen(PROGRAM) + 2;
         int code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0;
-        int status = ocv_error_set(err, code == 4 ? OCV_ERR_DATA : OCV_ERR_IO, "%s", text);
+        int status = ocv_error_set(err,
+                                   code == 4                         ? OCV_ERR_DATA
+                                   : code == OCV_SLIM_EXIT_NO_MEMORY ? OCV_ERR_NOMEM
+                                                                     : OCV_ERR_IO,
+                                   "%s", text);
         if (hint && *hint)
             ocv_error_hint(err, "%s", hint);
         return status;

@@ -18,7 +18,9 @@
 
 #define KIND "slim"
 #define VERSION "3" /* of what a layer becomes: another rule for files is another version */
-#define MEMORY_MAX (UINT64_C(192) << 20) /* 128 of these are the largest window of zstd */
+#define MEMORY_MAX (UINT64_C(64) << 20)
+#define WINDOW_MAX \
+    (UINT64_C(128) << 20) /* of a layer in zstd: with more than fits it is read again */
 #define RESULT_MAX ((size_t)64 << 20)
 #define CHUNK ((size_t)256 << 10)
 #define SHA256_NONE "sha256:0000000000000000000000000000000000000000000000000000000000000000"
@@ -267,7 +269,7 @@ static void close_end(int *fd)
 }
 
 static int start_work(struct slim *slim, struct work *w, const struct ocv_descriptor *layer,
-                      const struct ocv_slim_target *target, struct ocv_error *err)
+                      const struct ocv_slim_target *target, uint64_t memory, struct ocv_error *err)
 {
     char name[OCV_SLIM_LABEL_MAX];
     const char *method = compression_of(slim, layer);
@@ -292,7 +294,7 @@ static int start_work(struct slim *slim, struct work *w, const struct ocv_descri
         .fed = true,
         .out = *method ? w->between[1] : w->end[1],
         .size = layer->size > 0 ? layer->size : -1,
-        .memory = MEMORY_MAX};
+        .memory = memory};
     OCV_TRY(scanner_start(slim->build.cli, &job, &w->cutter, err));
     /* of these ends only the programs have a copy now, so that each sees when the other ends */
     close_end(&w->between[0]);
@@ -338,7 +340,7 @@ static int add_missing(json_t *files, const struct slim_list *list, struct ocv_e
 
 static int cut_layer(struct slim *slim, struct layer_reader *reader,
                      const struct ocv_descriptor *layer, const struct slim_list *list,
-                     const struct ocv_slim_target *target, struct slim_layer *out,
+                     const struct ocv_slim_target *target, uint64_t memory, struct slim_layer *out,
                      struct ocv_error *err)
 {
     __attribute__((cleanup(end_work))) struct work w = {
@@ -352,7 +354,7 @@ static int cut_layer(struct slim *slim, struct layer_reader *reader,
     bool refused = false;
     ocv_buffer_init(&report, RESULT_MAX);
     ocv_buffer_init(&diff_id, OCV_DIGEST_MAX);
-    OCV_TRY(start_work(slim, &w, layer, target, err));
+    OCV_TRY(start_work(slim, &w, layer, target, memory, err));
     struct collector collector = {.in = w.end[0], .out = w.file};
     if (pthread_create(&thread, NULL, collect, &collector) != 0)
         return ocv_error_set(err, OCV_ERR_IO, "cannot start a thread");
@@ -512,7 +514,12 @@ int slim_layer_make(struct slim *slim, struct layer_reader *reader,
     if (recall_result(slim, key, out))
         return OCV_OK;
     *out = (struct slim_layer){0};
-    int status = cut_layer(slim, reader, layer, list, target, out, err);
+    int status = cut_layer(slim, reader, layer, list, target, MEMORY_MAX, out, err);
+    if (status == OCV_ERR_NOMEM) {
+        struct ocv_error again = {0};
+        status = cut_layer(slim, reader, layer, list, target, MEMORY_MAX + WINDOW_MAX, out, &again);
+        *err = again;
+    }
     if (status < 0)
         return ocv_error_prefix(err, "layer %s", layer->digest);
     note_outside(out->files, list);

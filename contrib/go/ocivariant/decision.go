@@ -70,7 +70,7 @@ func Resolve(index *Index, profile *Profile, options Options) (*Decision, error)
 // choosePlatform takes the profile's platform, or the one asked for, lowered to what the host can run.
 func (r *request) choosePlatform() error {
 	own, asked := r.profile.Platform, r.options.Platform
-	named := r.profile.named || own.Architecture != ""
+	named := r.profile.named
 	if asked == nil && !named {
 		return fmt.Errorf("%w: the profile names no platform", ErrInvalid)
 	}

@@ -16,6 +16,8 @@
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -31,6 +33,7 @@
 #define ZSTD_LEVEL 3    /* as clang's default */
 
 static const char MALFORMED[] = "a bundle of device code in it is malformed";
+static const char NO_ROOM[] = "there is no room for a bundle of its device code";
 static const char NO_MEMORY[] = "there is no memory for a bundle of its device code";
 
 enum method { METHOD_ZLIB = 0, METHOD_ZSTD = 1 };
@@ -76,41 +79,71 @@ static void write_ccob(unsigned char *p, const struct ccob *c)
     ocv_slim_put64(p + c->header - 8, c->hash);
 }
 
-/* The bytes of a bundle one after the other, as they are or inflated. */
+/* The bytes of a bundle one after the other, as they are or inflated. What zstd compressed lies in
+ * a file, inflated at once: a stream would keep its window in memory, up to 128 MiB. */
 struct source {
     const unsigned char *next;
     uint64_t left; /* of the input */
-    uint64_t more; /* that it may inflate to */
-    bool compressed;
-    enum method method;
+    uint64_t more; /* that it may inflate to, of zlib */
+    bool inflates; /* zlib, as it is read */
     z_stream zlib;
-    ZSTD_DStream *zstd;
+    void *mapped; /* `size` bytes of `file`, which ends at `at` without them */
+    uint64_t size, at;
+    int file;
     bool ended, no_memory;
 };
 
 static void source_close(struct source *s)
 {
-    if (s->compressed && s->method == METHOD_ZLIB)
+    if (s->inflates)
         inflateEnd(&s->zlib);
-    ZSTD_freeDStream(s->zstd);
+    if (!s->mapped)
+        return;
+    munmap(s->mapped, s->size);
+    (void)!ftruncate(s->file, (off_t)s->at); /* what nobody reads again need not reach the disk */
 }
 
-static bool source_open(struct source *s, const unsigned char *bytes, uint64_t len)
+/* One frame, of just the size that is said. `at`: in the file, behind what is read beside it. */
+static const char *inflate_zstd(struct source *s, const struct ccob *c, int file, uint64_t at)
+{
+    const unsigned char *frame = s->next;
+    size_t len = s->left;
+    if (ZSTD_findFrameCompressedSize(frame, len) != len || !c->inflated ||
+        c->inflated > SIZE_MAX / 2)
+        return MALFORMED;
+    if (file < 0 || ocv_slim_make_room(file, at + c->inflated) != 0)
+        return NO_ROOM;
+    void *mapped = mmap(NULL, c->inflated, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)at);
+    if (mapped == MAP_FAILED)
+        return NO_MEMORY;
+    s->mapped = mapped;
+    s->size = c->inflated;
+    s->file = file;
+    s->at = at;
+    size_t n = ZSTD_decompress(s->mapped, c->inflated, frame, len);
+    if (ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation)
+        return NO_MEMORY;
+    if (ZSTD_isError(n) || n != c->inflated)
+        return MALFORMED;
+    s->next = s->mapped;
+    s->left = n;
+    return NULL;
+}
+
+/* NULL, or why it cannot be read. */
+static const char *source_open(struct source *s, const unsigned char *bytes, uint64_t len, int file,
+                               uint64_t at)
 {
     struct ccob c;
     *s = (struct source){.next = bytes, .left = len};
     if (!read_ccob(bytes, len, &c))
-        return true;
-    *s = (struct source){.next = bytes + c.header,
-                         .left = c.total - c.header,
-                         .more = c.inflated,
-                         .method = c.method,
-                         .compressed = true};
-    if (c.method == METHOD_ZLIB)
-        s->no_memory = inflateInit(&s->zlib) != Z_OK;
-    else
-        s->no_memory = !(s->zstd = ZSTD_createDStream());
-    return !s->no_memory;
+        return NULL;
+    *s = (struct source){.next = bytes + c.header, .left = c.total - c.header};
+    if (c.method == METHOD_ZSTD)
+        return inflate_zstd(s, &c, file, at);
+    s->more = c.inflated;
+    s->inflates = inflateInit(&s->zlib) == Z_OK;
+    return s->inflates ? NULL : NO_MEMORY;
 }
 
 /* At most `len` bytes; 0: the end, or it is malformed. */
@@ -118,52 +151,37 @@ static size_t source_some(struct source *s, unsigned char *out, size_t len)
 {
     size_t n = 0;
     unsigned char none;
-    if (s->compressed && !s->more) { /* only its end is left */
-        out = &none;
-        len = 1;
-    } else if (s->compressed && len > s->more) {
-        len = (size_t)s->more;
-    }
-    if (!s->compressed) {
+    if (!s->inflates) {
         n = s->left < len ? (size_t)s->left : len;
         memcpy(out, s->next, n);
         s->next += n;
         s->left -= n;
-    } else if (s->ended) {
-        return 0;
-    } else if (s->method == METHOD_ZLIB) {
-        uint64_t have = s->left < UINT32_MAX ? s->left : UINT32_MAX;
-        s->zlib.next_in = (unsigned char *)(uintptr_t)s->next;
-        s->zlib.avail_in = (unsigned)have;
-        s->zlib.next_out = out;
-        s->zlib.avail_out = (unsigned)len;
-        int status = inflate(&s->zlib, Z_NO_FLUSH);
-        s->no_memory = status == Z_MEM_ERROR;
-        s->next += have - s->zlib.avail_in;
-        s->left -= have - s->zlib.avail_in;
-        s->ended = status != Z_OK;
-        n = status == Z_OK || status == Z_STREAM_END ? len - s->zlib.avail_out : 0;
-    } else {
-        ZSTD_inBuffer in = {s->next, s->left, 0};
-        ZSTD_outBuffer to = {out, len, 0};
-        size_t status = 1;
-        while (!to.pos && status && !ZSTD_isError(status)) {
-            size_t before = in.pos;
-            status = ZSTD_decompressStream(s->zstd, &to, &in);
-            if (status && in.pos == before && !to.pos)
-                break;
-        }
-        s->ended = !status || ZSTD_isError(status);
-        s->no_memory = ZSTD_getErrorCode(status) == ZSTD_error_memory_allocation;
-        s->next += in.pos;
-        s->left -= in.pos;
-        n = ZSTD_isError(status) ? 0 : to.pos;
+        return n;
     }
-    if (s->compressed && n > s->more) {
+    if (s->ended)
+        return 0;
+    if (!s->more) { /* only its end is left */
+        out = &none;
+        len = 1;
+    } else if (len > s->more) {
+        len = (size_t)s->more;
+    }
+    uint64_t have = s->left < UINT32_MAX ? s->left : UINT32_MAX;
+    s->zlib.next_in = (unsigned char *)(uintptr_t)s->next;
+    s->zlib.avail_in = (unsigned)have;
+    s->zlib.next_out = out;
+    s->zlib.avail_out = (unsigned)len;
+    int status = inflate(&s->zlib, Z_NO_FLUSH);
+    s->no_memory = status == Z_MEM_ERROR;
+    s->next += have - s->zlib.avail_in;
+    s->left -= have - s->zlib.avail_in;
+    s->ended = status != Z_OK;
+    n = status == Z_OK || status == Z_STREAM_END ? len - s->zlib.avail_out : 0;
+    if (n > s->more) {
         s->ended = false; /* more than it says */
         return 0;
     }
-    s->more -= s->compressed ? n : 0;
+    s->more -= n;
     return n;
 }
 
@@ -448,7 +466,7 @@ static bool pass_entries(const struct list *list, struct source *from, struct si
 static bool at_end(struct source *from)
 {
     unsigned char c;
-    return source_some(from, &c, 1) == 0 && !from->left && (!from->compressed || from->ended);
+    return source_some(from, &c, 1) == 0 && !from->left && (!from->inflates || from->ended);
 }
 
 struct work {
@@ -464,8 +482,8 @@ static void work_free(struct work **work)
 {
     if (!*work)
         return;
-    source_close(&(*work)->from);
     source_close(&(*work)->same);
+    source_close(&(*work)->from);
     sink_close(&(*work)->to);
     free(*work);
 }
@@ -482,9 +500,9 @@ static uint64_t sum_of(struct sink *to)
 static const char *begin(struct work *w, const unsigned char *bundle, uint64_t size,
                          const struct ocv_slim_target *target)
 {
-    const char *why;
-    if (!source_open(&w->from, bundle, size))
-        return NO_MEMORY;
+    const char *why = source_open(&w->from, bundle, size, target->scratch, 0);
+    if (why)
+        return why;
     if (!read_list(&w->from, &w->list, &why))
         return w->from.no_memory ? NO_MEMORY : why;
     w->size = choose(&w->list, target);
@@ -516,10 +534,10 @@ uint64_t ocv_slim_bundle_size(const unsigned char *bytes, uint64_t len)
         return c.total;
     if (len < MAGIC_LEN + 8 || memcmp(bytes, MAGIC, MAGIC_LEN) != 0)
         return 0;
-    struct source from;
+    struct source from = {.next = bytes, .left = len};
     const char *why;
     ocv_auto_free struct list *list = malloc(sizeof(*list));
-    if (!list || !source_open(&from, bytes, len) || !read_list(&from, list, &why))
+    if (!list || !read_list(&from, list, &why))
         return 0;
     const struct entry *last = &list->entries[list->n - 1];
     return last->offset + last->size <= len ? last->offset + last->size : 0;
@@ -577,7 +595,9 @@ bool ocv_slim_bundle_is_cut(const unsigned char *bundle, uint64_t size,
         return false;
     if (w->whole)
         return cut_size == size && !memcmp(cut, bundle, size);
-    if (compressed != read_ccob(cut, cut_size, &now) || !source_open(&w->same, cut, cut_size))
+    uint64_t behind = ocv_slim_up(w->from.size, 65536); /* the largest page */
+    if (compressed != read_ccob(cut, cut_size, &now) ||
+        source_open(&w->same, cut, cut_size, target->scratch, behind))
         return false;
     w->to.same = &w->same;
     if (pass(w, compressed ? &c : NULL) || !at_end(&w->same))

@@ -39,12 +39,17 @@ void ocv_slim_release(const unsigned char *bytes, uint64_t size)
         (void)madvise((void *)from, to - from, MADV_DONTNEED);
 }
 
-/* The room itself where the file system can give it, so that a full one is told here. */
-static int make_room(int fd, size_t size, struct ocv_error *err)
+int ocv_slim_make_room(int fd, uint64_t size)
 {
     int failed = fallocate(fd, 0, 0, (off_t)size) < 0 ? errno : 0;
     if (failed == EOPNOTSUPP || failed == ENOSYS)
         failed = ftruncate(fd, (off_t)size) < 0 ? errno : 0;
+    return failed;
+}
+
+static int make_room(int fd, size_t size, struct ocv_error *err)
+{
+    int failed = ocv_slim_make_room(fd, size);
     return failed ? ocv_error_set(err, OCV_ERR_IO, "no room for a temporary file of %zu bytes: %s",
                                   size, strerror(failed))
                   : OCV_OK;

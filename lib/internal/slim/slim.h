@@ -33,10 +33,12 @@ struct ocv_slim_target {
     size_t n_gfx;
     bool keep_ptx; /**< keep the newest PTX that a target can compile, and SPIR-V, beside machine
                       code for it */
+    int scratch;   /**< an empty temporary file, in which bundles that zstd compressed are inflated:
+                      their windows are not this process's memory then; -1: such bundles stay */
 };
 
-/** Read one target: "sm_80", "gfx942", or several that share a variant, "sm_80+sm_86". Anything
- * else is OCV_ERR_INVALID with a hint. */
+/** Read one target: "sm_80", "gfx942", or several that share a variant, "sm_80+sm_86"; without PTX
+ * and a scratch file. Anything else is OCV_ERR_INVALID with a hint. */
 int ocv_slim_target_parse(const char *text, size_t len, struct ocv_slim_target *out,
                           struct ocv_error *err) OCV_WARN_UNUSED;
 /** Put its numbers in order. */
@@ -113,6 +115,9 @@ struct ocv_slim_layer {
     int (*listed)(void *data, const char *path, const char *where, struct ocv_error *err);
     void *data;
 };
+
+/** Exit status of content-scan where the layer needs more memory than it may have. */
+#define OCV_SLIM_EXIT_NO_MEMORY 12
 
 /** Pass the layer on, not compressed. Of a wheel's RECORD the rows of files that were cut get their
  *  new sizes and hashes, those of files that were left out go; until these are known, what comes

@@ -172,6 +172,9 @@ static inline void ocv_slim_put64(unsigned char *p, uint64_t value)
  * so that libraries of gigabytes take little memory. Bytes that are mapped for writing stay as they
  *  are. */
 void ocv_slim_release(const unsigned char *bytes, uint64_t size);
+/** Give a file that size: the room itself where the file system can, so that a full one is told
+ * here and not by a signal at a write to its map. 0, or errno. */
+int ocv_slim_make_room(int fd, uint64_t size);
 
 /** Up to the next multiple of `unit`, a power of two. */
 static inline uint64_t ocv_slim_up(uint64_t value, uint64_t unit)

@@ -55,7 +55,7 @@ void ocv_slim_target_sort(struct ocv_slim_target *target)
 int ocv_slim_target_parse(const char *text, size_t len, struct ocv_slim_target *out,
                           struct ocv_error *err)
 {
-    *out = (struct ocv_slim_target){0};
+    *out = (struct ocv_slim_target){.scratch = -1};
     for (const char *part = text, *end = text + len; part <= end;) {
         const char *plus = memchr(part, '+', (size_t)(end - part));
         size_t n = (size_t)((plus ? plus : end) - part);

@@ -31,6 +31,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (ocv_slim_target_parse(word, strlen(word), &target, NULL) < 0 ||
         !ocv_fd_write(in, data, size))
         abort();
+    static int scratch = -1;
+    scratch = scratch < 0 ? empty_file() : scratch;
+    target.scratch = scratch;
     target.keep_ptx = size & 4;
     if (ocv_slim_file(in, size, out, &target, &result, NULL) < 0)
         abort();

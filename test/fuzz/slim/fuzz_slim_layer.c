@@ -54,7 +54,7 @@ static int run(const char *bytes, size_t len, size_t n_paths, struct pass *out)
         if ((files[i] < 0 && (files[i] = memfd_create("layer", MFD_CLOEXEC)) < 0) ||
             ftruncate(files[i], 0) < 0 || lseek(files[i], 0, SEEK_SET) < 0)
             abort();
-    struct ocv_slim_target target = {.sm = {80}, .n = 1};
+    struct ocv_slim_target target = {.sm = {80}, .n = 1, .scratch = -1};
     struct ocv_slim_layer layer = {.target = &target,
                                    .paths = paths,
                                    .n_paths = n_paths,

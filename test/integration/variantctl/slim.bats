@@ -97,6 +97,14 @@ TABLE
     [ "$output" = 42 ]
 }
 
+@test "slim: a layer in zstd whose window needs more memory than a layer may have" {
+    for how in 'zstd --long=25' 'zstd --long=27'; do
+        original=$(make "${how##*=}" "$how")
+        run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:${how##*=}" --for sm_80 --to "oci:$L:slim"
+        run -0 slim_py compare "$L" "$original" "$(entry "oci:$L:slim" sm80)" "$LIBRARY"
+    done
+}
+
 @test "slim: the same input gives the same digests, and a second run says that nothing changed" {
     make app
     run -0 --separate-stderr "$VARIANTCTL" slim "oci:$L:app" --for sm_80,sm_90 --to "oci:$L:one"

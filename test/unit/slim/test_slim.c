@@ -19,6 +19,9 @@ static struct ocv_slim_target target_of(const char *text)
     struct ocv_error err = {0};
     ck_assert_msg(ocv_slim_target_parse(text, strlen(text), &target, &err) == OCV_OK, "%s",
                   err.message);
+    static int scratch = -1;
+    scratch = scratch < 0 ? memfd_create("scratch", MFD_CLOEXEC) : scratch;
+    target.scratch = scratch;
     return target;
 }
 
