@@ -42,11 +42,14 @@ bool ocv_fd_write(int fd, const void *data, size_t len)
     return true;
 }
 
-int ocv_fd_read(int fd, const char *name, struct ocv_buffer *out, struct ocv_error *err)
+/* `size`: of a file that says it, which need not be asked for its end; 0: read to the end. */
+static int read_all(int fd, const char *name, size_t size, struct ocv_buffer *out,
+                    struct ocv_error *err)
 {
     char chunk[16384];
+    size_t total = 0;
     int status = OCV_OK;
-    while (status == OCV_OK) {
+    while (status == OCV_OK && (!size || total != size)) {
         ssize_t n = read(fd, chunk, sizeof(chunk));
         if (n < 0 && errno == EINTR)
             continue;
@@ -54,27 +57,40 @@ int ocv_fd_read(int fd, const char *name, struct ocv_buffer *out, struct ocv_err
             status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", name, strerror(errno));
         if (n <= 0)
             break;
+        total += (size_t)n;
         status = ocv_buffer_append(out, chunk, (size_t)n, err);
         if (status < 0)
             ocv_error_prefix(err, "%s", name);
     }
-    explicit_bzero(chunk, sizeof(chunk)); /* it may have been a password */
+    explicit_bzero(chunk, total < sizeof(chunk) ? total : sizeof(chunk)); /* perhaps a password */
     return status;
 }
 
-int ocv_file_read(const char *path, enum ocv_file_kind kind, struct ocv_buffer *out,
-                  struct ocv_error *err)
+int ocv_fd_read(int fd, const char *name, struct ocv_buffer *out, struct ocv_error *err)
+{
+    return read_all(fd, name, 0, out, err);
+}
+
+int ocv_file_read_in(int dirfd, const char *name, const char *path, enum ocv_file_kind kind,
+                     struct ocv_buffer *out, struct ocv_error *err)
 {
     struct stat st;
     bool regular = kind == OCV_FILE_REGULAR;
-    ocv_auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | (regular ? O_NONBLOCK | O_NOCTTY : 0));
+    ocv_auto_fd int fd =
+        openat(dirfd, name, O_RDONLY | O_CLOEXEC | (regular ? O_NONBLOCK | O_NOCTTY : 0));
     if (fd < 0 || fstat(fd, &st) < 0)
         return ocv_error_set(err,
                              errno == ENOENT || errno == ENOTDIR ? OCV_ERR_NOT_FOUND : OCV_ERR_IO,
                              "%s: %s", path, strerror(errno));
     if (regular && !S_ISREG(st.st_mode))
         return ocv_error_set(err, OCV_ERR_IO, "%s: not a regular file", path);
-    return ocv_fd_read(fd, path, out, err);
+    return read_all(fd, path, S_ISREG(st.st_mode) ? (size_t)st.st_size : 0, out, err);
+}
+
+int ocv_file_read(const char *path, enum ocv_file_kind kind, struct ocv_buffer *out,
+                  struct ocv_error *err)
+{
+    return ocv_file_read_in(AT_FDCWD, path, path, kind, out, err);
 }
 
 const char *ocv_file_distrust(const struct stat *st, uid_t self)

@@ -25,6 +25,9 @@ enum ocv_file_kind {
 /** Append a whole file. Missing: OCV_ERR_NOT_FOUND; other errors as ocv_fd_read. */
 int ocv_file_read(const char *path, enum ocv_file_kind kind, struct ocv_buffer *out,
                   struct ocv_error *err) OCV_WARN_UNUSED;
+/** The same for `name` in an open directory; `path` is for messages. */
+int ocv_file_read_in(int dirfd, const char *name, const char *path, enum ocv_file_kind kind,
+                     struct ocv_buffer *out, struct ocv_error *err) OCV_WARN_UNUSED;
 
 /** Why user `self` should not trust a program or its directory: NULL if it should. It must belong
  * to root or to that user, and nobody else may have write permission. */

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define SOON_MS 10000   /* until a round is tried again that found no variantd to tell */
-#define TOLD_NOBODY 100 /* exit status of such a round, between two processes of this program */
+#define TOLD_NOBODY 100 /* exit status of such a round; of others 0, or an error's */
 
 struct verify {
     struct cli *cli;
@@ -66,7 +66,7 @@ static const struct ocv_option options[] = {
      OCV_OPTION_FLAG(struct verify, trust)},
     {.name = "every",
      .value = "TIME",
-     .help = "check again each TIME (10m), until SIGTERM",
+     .help = "check again each TIME (10m), until SIGTERM or an error",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_MEMBER(take_every, struct verify, every_ms)},
     CLI_FORMAT(struct verify, json, "what is printed (text)"),
@@ -265,12 +265,17 @@ static bool is_a_round(const struct verify *v, int *status)
                     kill(round, SIGTERM);
                 return false;
             }
-            while ((ended = waitpid(-1, &end, WNOHANG)) > 0)
-                if (ended == round) /* nobody was told: variantd may be about to start */
-                    next = ocv_clock_ms() + (WIFEXITED(end) && WEXITSTATUS(end) == TOLD_NOBODY &&
-                                                     SOON_MS < v->every_ms
-                                                 ? SOON_MS
-                                                 : v->every_ms);
+            while ((ended = waitpid(-1, &end, WNOHANG)) > 0) {
+                if (ended != round)
+                    continue;
+                bool nobody = WIFEXITED(end) && WEXITSTATUS(end) == TOLD_NOBODY;
+                if (!nobody && end) { /* it has said why */
+                    *status = WIFEXITED(end) ? WEXITSTATUS(end) : 1;
+                    return false;
+                }
+                next = ocv_clock_ms() + /* variantd may be about to start */
+                       (nobody && SOON_MS < v->every_ms ? SOON_MS : v->every_ms);
+            }
         }
     }
 }
@@ -316,7 +321,7 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
                                            "images", results, "ok", ok),
                                  err)
                 : print_table(&v, err));
-    if (v.every_ms && !v.checker.ask && !cli->profile_file)
-        return TOLD_NOBODY;
+    if (v.every_ms)
+        return v.checker.ask || cli->profile_file ? 0 : TOLD_NOBODY;
     return !ok ? 5 : v.unread ? 1 : 0;
 }

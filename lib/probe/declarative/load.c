@@ -3,6 +3,7 @@
 #include "gen/datadir.h"
 #include "gen/providers.h"
 #include "lib/base/arena.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/file.h"
 #include "lib/probe/declarative/declarative.h"
 
@@ -21,13 +22,19 @@ static int is_provider(const struct dirent *entry)
 }
 
 /* With a host: a shipped file is not read if its devices are absent. */
-static int append_file(struct ocv_declarations *set, const char *path,
-                       const struct ocv_probe_host *host, struct ocv_error *err)
+static int append_file(struct ocv_declarations *set, int directory, const char *name,
+                       const char *path, const struct ocv_probe_host *host, struct ocv_error *err)
 {
     struct ocv_declaration d;
     ocv_auto_buffer text;
     ocv_buffer_init(&text, OCV_DECLARATION_MAX);
-    int status = ocv_file_read(path, OCV_FILE_ANY, &text, err);
+    /* of a directory: opening a FIFO would wait for its writer */
+    enum ocv_file_kind kind = directory == AT_FDCWD ? OCV_FILE_ANY : OCV_FILE_REGULAR;
+    struct stat st;
+    int status = ocv_file_read_in(directory, name, path, kind, &text, err);
+    if (status < 0 && directory != AT_FDCWD &&
+        (fstatat(directory, name, &st, 0) != 0 || !S_ISREG(st.st_mode)))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "%s: not a regular file", path);
     if (status == OCV_ERR_DATA)
         return ocv_error_set(err, OCV_ERR_CONFIG, "%s: larger than %u bytes", path,
                              OCV_DECLARATION_MAX);
@@ -59,7 +66,8 @@ int ocv_declarations_load(struct ocv_declarations *set, const char *directory,
                           const struct ocv_probe_host *host, struct ocv_error *err)
 {
     struct dirent **entries;
-    int n = scandir(directory, &entries, is_provider, ocv_directory_order);
+    ocv_auto_fd int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int n = fd < 0 ? -1 : scandirat(fd, ".", &entries, is_provider, ocv_directory_order);
     if (n < 0)
         return errno == ENOENT ? OCV_OK
                : errno == ENOMEM
@@ -71,13 +79,10 @@ int ocv_declarations_load(struct ocv_declarations *set, const char *directory,
                                OCV_DECLARATIONS_MAX);
     for (int i = 0; i < n; i++) {
         char *path = NULL;
-        struct stat st; /* opening a FIFO would wait for its writer */
         if (status == OCV_OK && asprintf(&path, "%s/%s", directory, entries[i]->d_name) < 0)
             status = ocv_error_nomem(err);
-        else if (status == OCV_OK && (stat(path, &st) != 0 || !S_ISREG(st.st_mode)))
-            status = ocv_error_set(err, OCV_ERR_CONFIG, "%s: not a regular file", path);
         else if (status == OCV_OK)
-            status = append_file(set, path, host, err);
+            status = append_file(set, fd, entries[i]->d_name, path, host, err);
         free(path);
         free(entries[i]);
     }
@@ -149,7 +154,7 @@ int ocv_declarations_open(const struct ocv_probe_options *options,
     char *shipped = NULL;
     int status;
     if (options->check) {
-        status = append_file(&set, options->check, NULL, err);
+        status = append_file(&set, AT_FDCWD, options->check, options->check, NULL, err);
     } else if (asprintf(&shipped, "%s/providers", datadir) < 0) {
         return ocv_error_nomem(err);
     } else {

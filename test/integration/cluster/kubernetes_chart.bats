@@ -107,7 +107,7 @@ mounted() { jq -r 'select(.kind == "DaemonSet") | .spec.template.spec.initContai
     run -0 jq -r "$container | .args | join(\" \")" < <(rendered --set verify=report)
     [ "$output" = "--config=/etc/ocivariant/config.yaml --from=cri:/run/containerd/containerd.sock --every=10m" ]
     run -0 jq -r "$container | (.args[-1], .volumeMounts[-1].mountPath, .command[0])" < <(rendered --set verify=repair --set engine=k3s)
-    [ "$output" = $'--repair\n/run/k3s/containerd\n/usr/bin/variantctl' ]
+    [ "$output" = $'--repair\n/run/k3s/containerd/containerd.sock\n/usr/bin/variantctl' ]
     run -0 jq -r 'select(.kind == "DaemonSet") | .spec.template.spec.containers[0].volumeMounts[].name' < <(rendered --set verify=repair)
     [[ $output != *engine-socket* ]]
     # it takes what the command takes

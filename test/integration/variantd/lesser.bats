@@ -193,6 +193,9 @@ repaired_by_runtime() # COMMAND: containerd's
     kill "$rounds"
     wait "$rounds"
     [ "$(sort -u "$BATS_TEST_TMPDIR/rounds")" = "1 image: 1 have no record here" ]
+    # an error ends it, as whatever started it should know
+    run -1 --separate-stderr timeout 10 "$VARIANTCTL" verify --every 1h --from "cri:$BATS_TEST_TMPDIR/nobody.sock"
+    [[ $stderr == *"nobody.sock cannot be reached: No such file or directory" ]]
     # as the first process of a container, which has no defaults for signals
     "$VARIANTCTL" verify --every 1h --from "oci:$BATS_TEST_TMPDIR/none" >"$BATS_TEST_TMPDIR/first" 3>&- &
     rounds=$!
