@@ -16,6 +16,23 @@ static void print_namespaces(node list, const char *name, const char *kind)
     printf("};\n");
 }
 
+/* Small, since the choice and the probe need no more of the features. */
+static void print_histories(node list)
+{
+    printf("\n/* Of features whose versions include older majors: the last ones of these. */\n"
+           "static const struct ocv_vocabulary_history {\n"
+           "    const char *ns, *name, *versions; /* \"4.5,5.7,6.4\" */\n"
+           "} ocv_vocabulary_histories[] __attribute__((unused)) = {\n");
+    for (node ns = list->first; ns; ns = ns->next)
+        for (node feature = first_of(ns, "features"); feature; feature = feature->next)
+            if (ocv_yaml_get(feature, "downwards")) {
+                printf("    {\"%s\", \"%s\", ", need(ns, "namespace"), need(feature, "feature"));
+                print_joined(ocv_yaml_get(feature, "downwards"), ",");
+                printf("},\n");
+            }
+    printf("};\n");
+}
+
 static bool is_true(node map, const char *key)
 {
     const char *text = ocv_yaml_text(map, key);
@@ -62,20 +79,17 @@ void vocabulary(void)
     print_namespaces(list, "cpu_namespaces", "cpu");
     print_namespaces(list, "api_namespaces", "api");
     print_namespaces(list, "gpu_namespaces", "gpu");
+    print_histories(list);
     printf("\n/* Values joined by commas, or a pattern; names of products, \"h100=90_real,...\"; "
-           "the last "
-           "versions of older majors; `documented`: those that no provider reports yet, \"*\": "
-           "all. */\n"
+           "`documented`: those that no provider reports yet, \"*\": all. */\n"
            "static const struct ocv_vocabulary_feature {\n"
-           "    const char *ns, *name, *values, *pattern, *documented, *names, *downwards;\n"
+           "    const char *ns, *name, *values, *pattern, *documented, *names;\n"
            "} ocv_vocabulary_features[] __attribute__((unused)) = {\n");
     for (node ns = list->first; ns; ns = ns->next)
         for (node feature = first_of(ns, "features"); feature; feature = feature->next) {
             printf("    {\"%s\", \"%s\", ", need(ns, "namespace"), need(feature, "feature"));
             print_feature(ns, feature);
             print_joined(ocv_yaml_get(feature, "names"), ",");
-            printf(", ");
-            print_joined(ocv_yaml_get(feature, "downwards"), ",");
             printf("},\n");
         }
     printf("};\n");

@@ -21,11 +21,12 @@ int ocv_versions_below(const char *ns, const char *feature, unsigned major, unsi
                        int (*visit)(void *data, const char *version), void *data)
 {
     char text[32];
-    const char *history = NULL; /* "4.5,5.7,6.4", or NULL */
-    for (size_t i = 0; i < sizeof(ocv_vocabulary_features) / sizeof(*ocv_vocabulary_features); i++)
-        if (!strcmp(ocv_vocabulary_features[i].ns, ns) &&
-            !strcmp(ocv_vocabulary_features[i].name, feature))
-            history = ocv_vocabulary_features[i].downwards;
+    const char *history = NULL;
+    for (size_t i = 0; i < sizeof(ocv_vocabulary_histories) / sizeof(*ocv_vocabulary_histories);
+         i++)
+        if (!strcmp(ocv_vocabulary_histories[i].ns, ns) &&
+            !strcmp(ocv_vocabulary_histories[i].name, feature))
+            history = ocv_vocabulary_histories[i].versions;
     unsigned oldest = history ? (unsigned)strtoul(history, NULL, 10) : 1;
     int status = 0;
     if (oldest > major)

@@ -15,13 +15,28 @@ static int next_line(struct ocv_buffer *out, bool comma, size_t indent, struct o
     return ocv_buffer_printf(out, err, "%s\n%*s", comma ? "," : "", (int)indent, "");
 }
 
+struct line {
+    char text[LINE_MAX_COLUMNS];
+    size_t len, room;
+};
+
+/* Ends the dump where the line is full: what is long is dumped again, part by part. */
+static int add_to_line(const char *bytes, size_t len, void *data)
+{
+    struct line *line = data;
+    if (len > line->room - line->len)
+        return -1;
+    memcpy(line->text + line->len, bytes, len);
+    line->len += len;
+    return 0;
+}
+
 int ocv_pretty_append(const json_t *json, size_t indent, struct ocv_buffer *out,
                       struct ocv_error *err)
 {
-    char line[LINE_MAX_COLUMNS];
-    size_t len = json_dumpb(json, line, sizeof(line), JSON_ENCODE_ANY);
-    if (len > 0 && len <= sizeof(line) && len + indent <= LINE_MAX_COLUMNS)
-        return ocv_buffer_append(out, line, len, err);
+    struct line line = {.room = indent < LINE_MAX_COLUMNS ? LINE_MAX_COLUMNS - indent : 0};
+    if (json_dump_callback(json, add_to_line, &line, JSON_ENCODE_ANY) == 0)
+        return ocv_buffer_append(out, line.text, line.len, err);
     bool object = json_is_object(json);
     if (!object && !json_is_array(json)) {
         ocv_auto_free char *text = json_dumps(json, JSON_ENCODE_ANY);

@@ -143,11 +143,14 @@ static int probe_vulkan(const struct ocv_probe_host *host, struct ocv_result *re
     ocv_sysroot_line(host->root, "sys/module/nvidia/version", driver, sizeof(driver));
     for (size_t i = 0; i < host->pci.n; i++) {
         const struct ocv_pci_device *pci = &host->pci.devices[i];
+        const struct ocv_vulkan_support support = ocv_vulkan_of_pci(pci, driver);
         char node[32] = "";
+        if (!support.driver) /* most are no GPUs: nothing is read for them */
+            continue;
         if (nodes && !ocv_gpu_node(host, pci->address, "drm", "renderD", node, sizeof(node)))
             continue;
         if (!ocv_pci_is_lost(host->root, pci->address))
-            add_gpu(&m, pci->address, node, ocv_vulkan_of_pci(pci, driver));
+            add_gpu(&m, pci->address, node, support);
     }
     scan_platform(host, &m);
     if (m.n == 0)
