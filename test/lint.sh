@@ -145,7 +145,7 @@ lint_banned()
         grep -E '(^|[^A-Za-z0-9_>.])json_load(s|b|f|fd|_file|_callback)[[:space:]]*\(' |
         grep -vE '^(test/|lib/base/format/json\.c[ :])' |
         none "JSON that becomes a tree before its values are counted (ocv_json_load_counted, ocv_json_load_any):" || status=1
-    return $status
+    return "$status"
 }
 
 # lib/ never prints, ends the process or changes signals (a forked child may _exit).

@@ -181,7 +181,7 @@ int scan_slim(char **arguments, struct ocv_error *err)
         status = ocv_error_nomem(err);
     report = slim.report;
     unsigned char rest[4096]; /* belongs to the layer's digest: the writer wants it read */
-    while (read(STDIN_FILENO, rest, sizeof(rest)) > 0)
+    while (status != OCV_ERR_NOMEM && read(STDIN_FILENO, rest, sizeof(rest)) > 0)
         continue;
     if (status >= 0 && !ocv_fd_write(STDERR_FILENO, report, slim.report_len))
         return ocv_error_set(err, OCV_ERR_IO, "standard error: %s", strerror(errno));

@@ -34,16 +34,19 @@ int images_list_json(const uint8_t *bytes, size_t len, json_t **out, struct ocv_
     return whole ? OCV_OK : ocv_error_nomem(err);
 }
 
-void images_add_config(json_t *image, const uint8_t *bytes, size_t len)
+int images_add_config(json_t *image, const uint8_t *bytes, size_t len, struct ocv_error *err)
 {
     Images__StatusResponse *answer = images__status_response__unpack(NULL, len, bytes);
-    for (size_t i = 0; answer && i < answer->n_info; i++) {
+    if (!answer)
+        return ocv_error_set(err, OCV_ERR_DATA, "malformed answer to ImageStatus");
+    int there = answer->image != NULL;
+    for (size_t i = 0; i < answer->n_info; i++) {
         const char *text = answer->info[i]->value;
         ocv_auto_json *info = ocv_json_load_any(text, strlen(text), OCV_JSON_VALUES_MAX, 0, NULL);
         json_t *config = json_object_get(json_object_get(info, "imageSpec"), "config");
         if (json_is_object(config))
             json_object_set(image, "Config", config);
     }
-    if (answer)
-        images__status_response__free_unpacked(answer, NULL);
+    images__status_response__free_unpacked(answer, NULL);
+    return there;
 }

@@ -14,7 +14,9 @@
 int images_list_json(const uint8_t *bytes, size_t len, json_t **out,
                      struct ocv_error *err) OCV_WARN_UNUSED;
 /** Add "Config" of a verbose ImageStatusResponse ({"Env", "Labels"}), which containerd and CRI-O
- *  have as "imageSpec" of their info; without it `image` stays as it is. */
-void images_add_config(json_t *image, const uint8_t *bytes, size_t len);
+ *  have as "imageSpec" of their info; without it `image` stays as it is. 1; 0: the image was
+ * removed meanwhile. OCV_ERR_DATA: malformed. */
+int images_add_config(json_t *image, const uint8_t *bytes, size_t len,
+                      struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif

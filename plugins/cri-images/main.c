@@ -65,12 +65,16 @@ static int print_images(struct grpc_client *client, struct ocv_error *err)
     size_t i;
     OCV_TRY(call(client, "ListImages", "", 0, ASK_MS, &listed, err));
     OCV_TRY(images_list_json((const uint8_t *)listed.data, listed.len, &images, err));
-    json_array_foreach(images, i, image)
-    {
+    for (i = json_array_size(images); i-- > 0;) {
         ocv_auto_buffer status;
-        if (call_about(client, "ImageStatus", ocv_json_text(image, "Id"), true, ASK_MS, &status,
-                       NULL) == OCV_OK) /* else it was removed meanwhile */
-            images_add_config(image, (const uint8_t *)status.data, status.len);
+        image = json_array_get(images, i);
+        OCV_TRY(call_about(client, "ImageStatus", ocv_json_text(image, "Id"), true, ASK_MS, &status,
+                           err));
+        int there = images_add_config(image, (const uint8_t *)status.data, status.len, err);
+        if (there < 0)
+            return there;
+        if (!there)
+            json_array_remove(images, i);
     }
     if (json_dumpf(images, stdout, 0) < 0 || fflush(stdout) == EOF)
         return ocv_error_set(err, OCV_ERR_IO, "cannot write the list");

@@ -2,8 +2,10 @@
 /* variantctl verify --repair: runs the command of each line, which pulls the right image. */
 #include "cmd/variantctl/verify/verify_verb.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/file.h"
 #include "lib/base/format/json.h"
 #include "lib/base/system/spawn.h"
+#include "lib/internal/records/daemon.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -13,6 +15,7 @@
 #include <unistd.h>
 
 #define WORDS_MAX 8u
+#define CHOOSER_MS 1000u
 
 /* vpull as it is installed beside this program, else by PATH. */
 static const char *find_vpull(char out[PATH_MAX])
@@ -27,12 +30,28 @@ static const char *find_vpull(char out[PATH_MAX])
     return "vpull";
 }
 
+bool verify_has_chooser(const struct cli *cli)
+{
+    const char *path = ocv_config_get(cli->config, "socket");
+    ocv_auto_buffer text;
+    long http = 0;
+    ocv_buffer_init(&text, OCV_PROFILE_MAX);
+    return ocv_daemon_get(path && *path ? path : OCV_PATH_SOCKET, "/v1/healthz", CHOOSER_MS, &http,
+                          &text, NULL) == OCV_OK &&
+           http == 200;
+}
+
 /* "crictl pull REF", by our own client: the one of the line need not be here. */
 static bool pull_by_runtime(struct cli *cli, const char *socket, const char *remedy)
 {
     char helper[PATH_MAX];
     const char *const argv[] = {helper, socket, "pull", strrchr(remedy, ' ') + 1, NULL};
     int code = 0;
+    if (cli->profile_file || !verify_has_chooser(cli)) { /* it would get the default */
+        cli_warn(cli, cli->profile_file ? "what a runtime pulls is not chosen for --profile"
+                                        : "variantd does not answer, and chooses what is pulled");
+        return false;
+    }
     int failed = cli_helper(CRI_HELPER, getenv("OCV_DATADIR"), helper, sizeof(helper))
                      ? ocv_run_wait(argv, -1, STDERR_FILENO, STDERR_FILENO, &code)
                      : ENAMETOOLONG;

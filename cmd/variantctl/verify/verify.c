@@ -4,24 +4,15 @@
 #include "cmd/variantctl/verbs.h"
 #include "cmd/variantctl/verify/verify_verb.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/clock.h"
 #include "lib/base/file.h"
 #include "lib/base/format/json.h"
 #include "lib/base/format/span.h"
 #include "lib/base/text.h"
 #include "lib/internal/config/config.h"
 
-#include <errno.h>
 #include <jansson.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-#define SOON_MS 10000   /* until a round is tried again that found no variantd to tell */
-#define TOLD_NOBODY 100 /* exit status of such a round; of others 0, or an error's */
 
 struct verify {
     struct cli *cli;
@@ -236,50 +227,6 @@ static int check_all(struct verify *v, json_t **out, struct ocv_error *err)
     return OCV_OK;
 }
 
-/* True in the process that checks: each round is one of its own, which reads configuration, profile
- * and records as they are then. False: told to stop, or `*status` says why there are no rounds. */
-static bool is_a_round(const struct verify *v, int *status)
-{
-    sigset_t signals, before;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &signals, &before); /* as the first process of a container, too */
-    for (*status = 0;;) {
-        pid_t round = fork(), ended;
-        if (round < 0) {
-            *status = ocv_error_set(&v->cli->err, OCV_ERR_IO, "--every: %s", strerror(errno));
-            return false;
-        }
-        if (round == 0) {
-            sigprocmask(SIG_SETMASK, &before, NULL);
-            return true;
-        }
-        for (int64_t next = INT64_MAX, now; (now = ocv_clock_ms()) < next;) {
-            int64_t left = next == INT64_MAX ? SOON_MS : next - now;
-            const struct timespec pause = {.tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000};
-            int got = sigtimedwait(&signals, NULL, &pause), end = 0;
-            if (got == SIGTERM || got == SIGINT) {
-                if (next == INT64_MAX)
-                    kill(round, SIGTERM);
-                return false;
-            }
-            while ((ended = waitpid(-1, &end, WNOHANG)) > 0) {
-                if (ended != round)
-                    continue;
-                bool nobody = WIFEXITED(end) && WEXITSTATUS(end) == TOLD_NOBODY;
-                if (!nobody && end) { /* it has said why */
-                    *status = WIFEXITED(end) ? WEXITSTATUS(end) : 1;
-                    return false;
-                }
-                next = ocv_clock_ms() + /* variantd may be about to start */
-                       (nobody && SOON_MS < v->every_ms ? SOON_MS : v->every_ms);
-            }
-        }
-    }
-}
-
 static void end_verify(struct verify *v)
 {
     image_checker_end(&v->checker);
@@ -297,10 +244,16 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
         ocv_error_hint(err, "--from docker, podman, containerd or oci:DIR");
         return OCV_ERR_INVALID;
     }
-    if (v.every_ms && !is_a_round(&v, &code))
+    if (v.every_ms && !verify_is_round(cli, v.every_ms, &code))
         return code;
     OCV_TRY(image_checker_begin(&v.checker, cli, err));
     v.checker.configs = true;
+    bool chooser = cli->profile_file || !v.every_ms;
+    for (size_t i = 0; i < v.places.n && !chooser; i++)
+        if (local_images_socket(v.places.texts[i]) && !verify_has_chooser(cli)) {
+            cli_warn(cli, "variantd does not answer, and chooses for %s", v.places.texts[i]);
+            return VERIFY_TOLD_NOBODY;
+        }
     ocv_auto_json *results = NULL;
     OCV_TRY(check_all(&v, &results, err));
     if (v.repair && verify_repair(cli, results)) { /* what it is now */
@@ -322,6 +275,6 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
                                  err)
                 : print_table(&v, err));
     if (v.every_ms)
-        return v.checker.ask || cli->profile_file ? 0 : TOLD_NOBODY;
+        return v.checker.ask || cli->profile_file ? 0 : VERIFY_TOLD_NOBODY;
     return !ok ? 5 : v.unread ? 1 : 0;
 }

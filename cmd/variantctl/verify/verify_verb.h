@@ -161,6 +161,14 @@ void image_check(struct image_checker *checker, const struct local_image *image,
                  struct image_result *out);
 void image_result_free(struct image_result *checked);
 
+#define VERIFY_TOLD_NOBODY \
+    100 /**< exit status of a round without variantd; of others 0, or an error's */
+/** Start rounds, one each `every_ms`, and sooner after one that failed. True in each round's own
+ *  process. False at SIGTERM and SIGINT, and after three failures: `*status` is what to end with.
+ */
+bool verify_is_round(struct cli *cli, int64_t every_ms, int *status);
+/** Does variantd serve? A kubelet's runtime gets what it chooses, and without it the default. */
+bool verify_has_chooser(const struct cli *cli);
 /** Run the remedies of what does not fit or could be better, each once; `results` as `verify
  *  --format json` has them. What vpull says goes to standard error. Returns how many succeeded. */
 size_t verify_repair(struct cli *cli, const json_t *results);

@@ -16,182 +16,18 @@
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
 #define MAGIC "__CLANG_OFFLOAD_BUNDLE__"
 #define MAGIC_LEN (sizeof(MAGIC) - 1)
-#define CCOB_MAGIC 0x424f4343u
 #define ENTRIES_MAX 256u
 #define NAME_MAX_LEN 256u
 #define UNIT 4096u /* an entry keeps its place within a page */
 #define CHUNK ((size_t)64 << 10)
-#define RATIO_MAX 1024u /* code is no more than so much smaller when it is compressed */
+#define PAGE_MAX 65536u /* of any machine */
 #define ZSTD_LEVEL 3    /* as clang's default */
-
-static const char MALFORMED[] = "a bundle of device code in it is malformed";
-static const char NO_ROOM[] = "there is no room for a bundle of its device code";
-static const char NO_MEMORY[] = "there is no memory for a bundle of its device code";
-
-enum method { METHOD_ZLIB = 0, METHOD_ZSTD = 1 };
-
-/* A compressed bundle's header. */
-struct ccob {
-    unsigned version;
-    enum method method;
-    uint64_t header, total, inflated, hash;
-};
-
-static bool read_ccob(const unsigned char *p, uint64_t len, struct ccob *c)
-{
-    if (len < 24 || ocv_slim_u32(p) != CCOB_MAGIC)
-        return false;
-    uint32_t word = ocv_slim_u32(p + 4);
-    *c = (struct ccob){.version = word & 0xffff, .method = word >> 16};
-    if (c->version == 2) {
-        c->header = 24;
-        c->total = ocv_slim_u32(p + 8);
-        c->inflated = ocv_slim_u32(p + 12);
-    } else if (c->version == 3 && len >= 32) {
-        c->header = 32;
-        c->total = ocv_slim_u64(p + 8);
-        c->inflated = ocv_slim_u64(p + 16);
-    } else {
-        return false;
-    }
-    c->hash = ocv_slim_u64(p + c->header - 8);
-    return c->method <= METHOD_ZSTD && c->total > c->header && c->total <= len &&
-           c->inflated / RATIO_MAX <= c->total;
-}
-
-static void write_ccob(unsigned char *p, const struct ccob *c)
-{
-    ocv_slim_put64(p, CCOB_MAGIC | (uint64_t)c->version << 32 | (uint64_t)c->method << 48);
-    if (c->version == 2) {
-        ocv_slim_put64(p + 8, c->total | c->inflated << 32);
-    } else {
-        ocv_slim_put64(p + 8, c->total);
-        ocv_slim_put64(p + 16, c->inflated);
-    }
-    ocv_slim_put64(p + c->header - 8, c->hash);
-}
-
-/* The bytes of a bundle one after the other, as they are or inflated. What zstd compressed lies in
- * a file, inflated at once: a stream would keep its window in memory, up to 128 MiB. */
-struct source {
-    const unsigned char *next;
-    uint64_t left; /* of the input */
-    uint64_t more; /* that it may inflate to, of zlib */
-    bool inflates; /* zlib, as it is read */
-    z_stream zlib;
-    void *mapped; /* `size` bytes of `file`, which ends at `at` without them */
-    uint64_t size, at;
-    int file;
-    bool ended, no_memory;
-};
-
-static void source_close(struct source *s)
-{
-    if (s->inflates)
-        inflateEnd(&s->zlib);
-    if (!s->mapped)
-        return;
-    munmap(s->mapped, s->size);
-    (void)!ftruncate(s->file, (off_t)s->at); /* what nobody reads again need not reach the disk */
-}
-
-/* One frame, of just the size that is said. `at`: in the file, behind what is read beside it. */
-static const char *inflate_zstd(struct source *s, const struct ccob *c, int file, uint64_t at)
-{
-    const unsigned char *frame = s->next;
-    size_t len = s->left;
-    if (ZSTD_findFrameCompressedSize(frame, len) != len || !c->inflated ||
-        c->inflated > SIZE_MAX / 2)
-        return MALFORMED;
-    if (file < 0 || ocv_slim_make_room(file, at + c->inflated) != 0)
-        return NO_ROOM;
-    void *mapped = mmap(NULL, c->inflated, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)at);
-    if (mapped == MAP_FAILED)
-        return NO_MEMORY;
-    s->mapped = mapped;
-    s->size = c->inflated;
-    s->file = file;
-    s->at = at;
-    size_t n = ZSTD_decompress(s->mapped, c->inflated, frame, len);
-    if (ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation)
-        return NO_MEMORY;
-    if (ZSTD_isError(n) || n != c->inflated)
-        return MALFORMED;
-    s->next = s->mapped;
-    s->left = n;
-    return NULL;
-}
-
-/* NULL, or why it cannot be read. */
-static const char *source_open(struct source *s, const unsigned char *bytes, uint64_t len, int file,
-                               uint64_t at)
-{
-    struct ccob c;
-    *s = (struct source){.next = bytes, .left = len};
-    if (!read_ccob(bytes, len, &c))
-        return NULL;
-    *s = (struct source){.next = bytes + c.header, .left = c.total - c.header};
-    if (c.method == METHOD_ZSTD)
-        return inflate_zstd(s, &c, file, at);
-    s->more = c.inflated;
-    s->inflates = inflateInit(&s->zlib) == Z_OK;
-    return s->inflates ? NULL : NO_MEMORY;
-}
-
-/* At most `len` bytes; 0: the end, or it is malformed. */
-static size_t source_some(struct source *s, unsigned char *out, size_t len)
-{
-    size_t n = 0;
-    unsigned char none;
-    if (!s->inflates) {
-        n = s->left < len ? (size_t)s->left : len;
-        memcpy(out, s->next, n);
-        s->next += n;
-        s->left -= n;
-        return n;
-    }
-    if (s->ended)
-        return 0;
-    if (!s->more) { /* only its end is left */
-        out = &none;
-        len = 1;
-    } else if (len > s->more) {
-        len = (size_t)s->more;
-    }
-    uint64_t have = s->left < UINT32_MAX ? s->left : UINT32_MAX;
-    s->zlib.next_in = (unsigned char *)(uintptr_t)s->next;
-    s->zlib.avail_in = (unsigned)have;
-    s->zlib.next_out = out;
-    s->zlib.avail_out = (unsigned)len;
-    int status = inflate(&s->zlib, Z_NO_FLUSH);
-    s->no_memory = status == Z_MEM_ERROR;
-    s->next += have - s->zlib.avail_in;
-    s->left -= have - s->zlib.avail_in;
-    s->ended = status != Z_OK;
-    n = status == Z_OK || status == Z_STREAM_END ? len - s->zlib.avail_out : 0;
-    if (n > s->more) {
-        s->ended = false; /* more than it says */
-        return 0;
-    }
-    s->more -= n;
-    return n;
-}
-
-static bool source_read(struct source *s, unsigned char *out, size_t len)
-{
-    for (size_t n = 0; len; out += n, len -= n)
-        if (!(n = source_some(s, out, len)))
-            return false;
-    return true;
-}
 
 /* Where what stays goes: into memory, as it is or compressed; or nowhere, to know its size; or to
  * be compared with a bundle that is there. */
@@ -200,9 +36,9 @@ struct sink {
     uint64_t room;      /* bytes that may be written */
     uint64_t written;   /* of these */
     uint64_t passed;    /* bytes of the bundle, not compressed */
-    struct source *same;
+    struct ocv_slim_source *same;
     bool compressed;
-    enum method method;
+    enum ocv_slim_method method;
     z_stream zlib;
     ZSTD_CStream *zstd;
     EVP_MD_CTX *sum;
@@ -212,15 +48,15 @@ struct sink {
 
 static void sink_close(struct sink *s)
 {
-    if (s->compressed && s->method == METHOD_ZLIB)
+    if (s->compressed && s->method == OCV_SLIM_ZLIB)
         deflateEnd(&s->zlib);
     ZSTD_freeCStream(s->zstd);
     EVP_MD_CTX_free(s->sum);
 }
 
-static bool sink_open(struct sink *s, const struct ccob *c)
+static bool sink_open(struct sink *s, const struct ocv_slim_ccob *c)
 {
-    s->why = NO_MEMORY;
+    s->why = OCV_SLIM_NO_MEMORY;
     if (c) {
         s->sum = EVP_MD_CTX_new();
         if (!s->sum)
@@ -233,9 +69,9 @@ static bool sink_open(struct sink *s, const struct ccob *c)
     if (c && !s->same) {
         s->compressed = true;
         s->method = c->method;
-        if (c->method == METHOD_ZLIB && deflateInit(&s->zlib, Z_DEFAULT_COMPRESSION) != Z_OK)
+        if (c->method == OCV_SLIM_ZLIB && deflateInit(&s->zlib, Z_DEFAULT_COMPRESSION) != Z_OK)
             return false;
-        if (c->method == METHOD_ZSTD &&
+        if (c->method == OCV_SLIM_ZSTD &&
             (!(s->zstd = ZSTD_createCStream()) ||
              ZSTD_isError(ZSTD_CCtx_setParameter(s->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL)) ||
              ZSTD_isError(ZSTD_CCtx_setParameter(s->zstd, ZSTD_c_checksumFlag, 0))))
@@ -264,7 +100,7 @@ static bool sink_deflate(struct sink *s, const unsigned char *bytes, size_t len,
     s->zlib.avail_in = (unsigned)len;
     for (size_t at = 0; more;) {
         size_t n;
-        if (s->method == METHOD_ZLIB) {
+        if (s->method == OCV_SLIM_ZLIB) {
             s->zlib.next_out = s->packed;
             s->zlib.avail_out = CHUNK;
             int status = deflate(&s->zlib, last ? Z_FINISH : Z_NO_FLUSH);
@@ -276,7 +112,7 @@ static bool sink_deflate(struct sink *s, const unsigned char *bytes, size_t len,
             size_t left =
                 ZSTD_compressStream2(s->zstd, &to, &in, last ? ZSTD_e_end : ZSTD_e_continue);
             if (ZSTD_isError(left)) {
-                s->why = NO_MEMORY;
+                s->why = OCV_SLIM_NO_MEMORY;
                 return false;
             }
             at = in.pos;
@@ -298,7 +134,7 @@ static bool sink_write(struct sink *s, const unsigned char *bytes, size_t len)
         return sink_deflate(s, bytes, len, false);
     for (size_t n; s->same && len; bytes += n, len -= n) {
         n = len < CHUNK ? len : CHUNK;
-        if (!source_read(s->same, s->packed, n) || memcmp(s->packed, bytes, n) != 0)
+        if (!ocv_slim_source_read(s->same, s->packed, n) || memcmp(s->packed, bytes, n) != 0)
             return false;
     }
     return s->same || sink_put(s, bytes, len);
@@ -343,11 +179,11 @@ static bool is_spirv(const char *name)
 }
 
 /* Read the list; false with *why. */
-static bool read_list(struct source *from, struct list *list, const char **why)
+static bool read_list(struct ocv_slim_source *from, struct list *list, const char **why)
 {
     unsigned char head[MAGIC_LEN + 8], row[24];
-    *why = MALFORMED;
-    if (!source_read(from, head, sizeof(head)) || memcmp(head, MAGIC, MAGIC_LEN) != 0)
+    *why = OCV_SLIM_MALFORMED;
+    if (!ocv_slim_source_read(from, head, sizeof(head)) || memcmp(head, MAGIC, MAGIC_LEN) != 0)
         return false;
     uint64_t n = ocv_slim_u64(head + MAGIC_LEN), end = 0;
     if (!n || n > ENTRIES_MAX)
@@ -356,11 +192,11 @@ static bool read_list(struct source *from, struct list *list, const char **why)
     list->header = sizeof(head);
     for (size_t i = 0; i < list->n; i++) {
         struct entry *e = &list->entries[i];
-        if (!source_read(from, row, sizeof(row)))
+        if (!ocv_slim_source_read(from, row, sizeof(row)))
             return false;
         *e = (struct entry){.offset = ocv_slim_u64(row), .size = ocv_slim_u64(row + 8)};
         uint64_t len = ocv_slim_u64(row + 16);
-        if (len > NAME_MAX_LEN || !source_read(from, (unsigned char *)e->name, (size_t)len) ||
+        if (len > NAME_MAX_LEN || !ocv_slim_source_read(from, (unsigned char *)e->name, (size_t)len) ||
             strlen(e->name) != len || e->offset > INT64_MAX || e->size > INT64_MAX ||
             e->offset < end)
             return false;
@@ -372,7 +208,7 @@ static bool read_list(struct source *from, struct list *list, const char **why)
             return false;
         }
     }
-    *why = list->entries[0].offset < list->header ? MALFORMED : NULL;
+    *why = list->entries[0].offset < list->header ? OCV_SLIM_MALFORMED : NULL;
     return !*why;
 }
 
@@ -442,7 +278,7 @@ static bool write_list(const struct list *list, struct sink *to)
 }
 
 /* Pass what stays on. False: the bundle ends early, or what the sink says. */
-static bool pass_entries(const struct list *list, struct source *from, struct sink *to,
+static bool pass_entries(const struct list *list, struct ocv_slim_source *from, struct sink *to,
                          unsigned char *chunk)
 {
     uint64_t at = list->header;
@@ -454,7 +290,7 @@ static bool pass_entries(const struct list *list, struct source *from, struct si
             return false;
         for (size_t n; skip + left; skip ? (skip -= n) : (left -= n)) {
             uint64_t want = skip ? skip : left;
-            n = source_some(from, chunk, want < CHUNK ? (size_t)want : CHUNK);
+            n = ocv_slim_source_some(from, chunk, want < CHUNK ? (size_t)want : CHUNK);
             if (!n || (!skip && !sink_write(to, chunk, n)))
                 return false;
         }
@@ -463,17 +299,17 @@ static bool pass_entries(const struct list *list, struct source *from, struct si
 }
 
 /* A bundle's bytes end where its last entry does. */
-static bool at_end(struct source *from)
+static bool at_end(struct ocv_slim_source *from)
 {
     unsigned char c;
-    return source_some(from, &c, 1) == 0 && !from->left && (!from->inflates || from->ended);
+    return ocv_slim_source_some(from, &c, 1) == 0 && !from->left && (!from->inflates || from->ended);
 }
 
 struct work {
     struct list list;
     uint64_t size; /* of what stays, not compressed */
     bool whole;    /* that is everything */
-    struct source from, same;
+    struct ocv_slim_source from, same;
     struct sink to;
     unsigned char chunk[CHUNK];
 };
@@ -482,8 +318,8 @@ static void work_free(struct work **work)
 {
     if (!*work)
         return;
-    source_close(&(*work)->same);
-    source_close(&(*work)->from);
+    ocv_slim_source_close(&(*work)->from);
+    ocv_slim_source_close(&(*work)->same);
     sink_close(&(*work)->to);
     free(*work);
 }
@@ -500,11 +336,11 @@ static uint64_t sum_of(struct sink *to)
 static const char *begin(struct work *w, const unsigned char *bundle, uint64_t size,
                          const struct ocv_slim_target *target)
 {
-    const char *why = source_open(&w->from, bundle, size, target->scratch, 0);
+    const char *why = ocv_slim_source_open(&w->from, bundle, size, target->scratch, 0);
     if (why)
         return why;
     if (!read_list(&w->from, &w->list, &why))
-        return w->from.no_memory ? NO_MEMORY : why;
+        return w->from.no_memory ? OCV_SLIM_NO_MEMORY : why;
     w->size = choose(&w->list, target);
     w->whole = true;
     for (size_t i = 0; i < w->list.n; i++)
@@ -513,28 +349,36 @@ static const char *begin(struct work *w, const unsigned char *bundle, uint64_t s
 }
 
 /* Put what stays into the sink; `c` is the header of a bundle that is compressed. */
-static const char *pass(struct work *w, const struct ccob *c)
+static const char *pass(struct work *w, const struct ocv_slim_ccob *c)
 {
     if (!sink_open(&w->to, c) || !write_list(&w->list, &w->to) ||
         !pass_entries(&w->list, &w->from, &w->to, w->chunk) || !at_end(&w->from))
-        return w->to.why ? w->to.why : w->from.no_memory ? NO_MEMORY : MALFORMED;
+        return w->to.why ? w->to.why : w->from.no_memory ? OCV_SLIM_NO_MEMORY : OCV_SLIM_MALFORMED;
     return w->to.compressed && !sink_deflate(&w->to, NULL, 0, true) ? w->to.why : NULL;
 }
 
 uint64_t ocv_slim_bundle_inflated(const unsigned char *bytes, uint64_t len)
 {
-    struct ccob c;
-    return read_ccob(bytes, len, &c) ? c.inflated : 0;
+    struct ocv_slim_ccob c;
+    return ocv_slim_ccob_read(bytes, len, &c) ? c.inflated : 0;
+}
+
+uint64_t ocv_slim_bundle_scratch(const unsigned char *bytes, uint64_t len)
+{
+    struct ocv_slim_ccob c;
+    return ocv_slim_ccob_read(bytes, len, &c) && c.method == OCV_SLIM_ZSTD
+               ? 2 * ocv_slim_up(c.inflated, PAGE_MAX)
+               : 0;
 }
 
 uint64_t ocv_slim_bundle_size(const unsigned char *bytes, uint64_t len)
 {
-    struct ccob c;
-    if (read_ccob(bytes, len, &c))
+    struct ocv_slim_ccob c;
+    if (ocv_slim_ccob_read(bytes, len, &c))
         return c.total;
     if (len < MAGIC_LEN + 8 || memcmp(bytes, MAGIC, MAGIC_LEN) != 0)
         return 0;
-    struct source from = {.next = bytes, .left = len};
+    struct ocv_slim_source from = {.next = bytes, .left = len};
     const char *why;
     ocv_auto_free struct list *list = malloc(sizeof(*list));
     if (!list || !read_list(&from, list, &why))
@@ -548,10 +392,10 @@ uint64_t ocv_slim_bundle_cut(const unsigned char *bundle, uint64_t size,
                              struct ocv_slim_result *result, const char **why)
 {
     __attribute__((cleanup(work_free))) struct work *w = calloc(1, sizeof(*w));
-    struct ccob c;
-    bool compressed = read_ccob(bundle, size, &c);
+    struct ocv_slim_ccob c;
+    bool compressed = ocv_slim_ccob_read(bundle, size, &c);
     uint64_t header = compressed ? c.header : 0;
-    *why = w ? begin(w, bundle, size, target) : NO_MEMORY;
+    *why = w ? begin(w, bundle, size, target) : OCV_SLIM_NO_MEMORY;
     if (*why)
         return 0;
     if (result) {
@@ -579,7 +423,7 @@ uint64_t ocv_slim_bundle_cut(const unsigned char *bundle, uint64_t size,
     c.inflated = w->size;
     if (compressed && out) {
         c.hash = sum_of(&w->to);
-        write_ccob(out, &c);
+        ocv_slim_ccob_write(out, &c);
     }
     return header + w->to.written;
 }
@@ -589,15 +433,14 @@ bool ocv_slim_bundle_is_cut(const unsigned char *bundle, uint64_t size,
                             uint64_t cut_size)
 {
     __attribute__((cleanup(work_free))) struct work *w = calloc(1, sizeof(*w));
-    struct ccob c, now;
-    bool compressed = read_ccob(bundle, size, &c);
+    struct ocv_slim_ccob c, now;
+    bool compressed = ocv_slim_ccob_read(bundle, size, &c);
     if (!w || begin(w, bundle, size, target))
         return false;
     if (w->whole)
         return cut_size == size && !memcmp(cut, bundle, size);
-    uint64_t behind = ocv_slim_up(w->from.size, 65536); /* the largest page */
-    if (compressed != read_ccob(cut, cut_size, &now) ||
-        source_open(&w->same, cut, cut_size, target->scratch, behind))
+    if (compressed != ocv_slim_ccob_read(cut, cut_size, &now) ||
+        ocv_slim_source_open(&w->same, cut, cut_size, target->scratch, ocv_slim_up(w->from.size, PAGE_MAX)))
         return false;
     w->to.same = &w->same;
     if (pass(w, compressed ? &c : NULL) || !at_end(&w->same))

@@ -353,10 +353,12 @@ int ocv_slim_find_regions(struct ocv_slim_elf *elf, struct ocv_error *err)
             return ocv_error_nomem(err);
         walk_regions(elf, device, list, &device->n_regions);
         device->regions = list;
-        for (size_t k = 0; k < device->n_regions; k++)
-            inflated += ocv_slim_bundle_inflated(elf->bytes + device->offset + list[k].old,
-                                                 list[k].old_size) /
-                        16;
+        for (size_t k = 0; k < device->n_regions; k++) {
+            const unsigned char *region = elf->bytes + device->offset + list[k].old;
+            uint64_t scratch = ocv_slim_bundle_scratch(region, list[k].old_size);
+            inflated += ocv_slim_bundle_inflated(region, list[k].old_size) / 16;
+            elf->scratch = scratch > elf->scratch ? scratch : elf->scratch;
+        }
     }
     if (ocv_slim_inflates_far(inflated, elf->len))
         elf->why = OCV_SLIM_INFLATES_FAR;

@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* A file, mapped. */
 struct map {
@@ -39,20 +41,30 @@ void ocv_slim_release(const unsigned char *bytes, uint64_t size)
         (void)madvise((void *)from, to - from, MADV_DONTNEED);
 }
 
-int ocv_slim_make_room(int fd, uint64_t size)
+/* The room itself, so that a full file system is told here and not by a signal at a write to a map
+ * of the file. */
+static int make_room(int fd, uint64_t size, struct ocv_error *err)
 {
+    static const unsigned char zeros[4096];
     int failed = fallocate(fd, 0, 0, (off_t)size) < 0 ? errno : 0;
-    if (failed == EOPNOTSUPP || failed == ENOSYS)
-        failed = ftruncate(fd, (off_t)size) < 0 ? errno : 0;
-    return failed;
+    if (failed == EOPNOTSUPP || failed == ENOSYS) {
+        failed = 0;
+        for (uint64_t at = 0; at < size && !failed; at += sizeof(zeros)) {
+            size_t n = size - at < sizeof(zeros) ? (size_t)(size - at) : sizeof(zeros);
+            ssize_t put = pwrite(fd, zeros, n, (off_t)at);
+            failed = put < 0 ? errno : (size_t)put < n ? ENOSPC : 0;
+        }
+    }
+    return failed ? ocv_error_set(err, OCV_ERR_IO,
+                                  "no room for a temporary file of %" PRIu64 " bytes: %s", size,
+                                  strerror(failed))
+                  : OCV_OK;
 }
 
-static int make_room(int fd, size_t size, struct ocv_error *err)
+/* Room for bundles that are inflated, before any is. */
+static int make_scratch(const struct ocv_slim_target *target, uint64_t size, struct ocv_error *err)
 {
-    int failed = ocv_slim_make_room(fd, size);
-    return failed ? ocv_error_set(err, OCV_ERR_IO, "no room for a temporary file of %zu bytes: %s",
-                                  size, strerror(failed))
-                  : OCV_OK;
+    return size && target->scratch >= 0 ? make_room(target->scratch, size, err) : OCV_OK;
 }
 
 /* The file stays as it is: nothing is removed. */
@@ -72,15 +84,18 @@ static int cut_regions(const struct map *in, int fd, const struct ocv_slim_targe
                        struct ocv_slim_result *result, struct ocv_error *err)
 {
     __attribute__((cleanup(unmap))) struct map out = {0};
-    uint64_t inflated = 0;
+    uint64_t inflated = 0, scratch = 0;
     for (uint64_t at = 0, size = 1; at < in->size && size; at += size) {
         size = ocv_slim_region_size(in->bytes + at, in->size - at);
+        uint64_t takes = ocv_slim_bundle_scratch(in->bytes + at, size);
+        scratch = takes > scratch ? takes : scratch;
         inflated += ocv_slim_bundle_inflated(in->bytes + at, size) / 16;
     }
     if (ocv_slim_inflates_far(inflated, in->size)) {
         set_outcome(result, OCV_SLIM_LEFT, OCV_SLIM_INFLATES_FAR);
         return OCV_OK;
     }
+    OCV_TRY(make_scratch(target, scratch, err));
     for (int writes = 0; writes < 2; writes++) {
         uint64_t size, kept = 0;
         for (uint64_t at = 0; at < in->size; at += size) {
@@ -127,6 +142,8 @@ static int cut_library(const struct map *in, int fd, const struct ocv_slim_targe
     if (!elf.why)
         OCV_TRY(ocv_slim_find_regions(&elf, err));
     if (!elf.why && elf.n_devices)
+        OCV_TRY(make_scratch(target, elf.scratch, err));
+    if (!elf.why && elf.n_devices)
         OCV_TRY(ocv_slim_plan(&elf, target, result, err));
     if (elf.why || result->outcome == OCV_SLIM_NOTHING) {
         /* one that is not understood, and has none, is nobody's concern */
@@ -135,7 +152,7 @@ static int cut_library(const struct map *in, int fd, const struct ocv_slim_targe
         set_outcome(result, left ? OCV_SLIM_LEFT : OCV_SLIM_NOTHING, left ? elf.why : NULL);
         return OCV_OK;
     }
-    OCV_TRY(make_room(fd, (size_t)result->after, err));
+    OCV_TRY(make_room(fd, (uint64_t)result->after, err));
     OCV_TRY(map_file(fd, (size_t)result->after, PROT_READ | PROT_WRITE, &out, err));
     ocv_slim_write(&elf, target, out.bytes);
     OCV_TRY(ocv_slim_check(&elf, out.bytes, out.size, target, &result->why, err));
@@ -155,8 +172,12 @@ int ocv_slim_file(int in, size_t size, int out, const struct ocv_slim_target *ta
     if (size < OCV_SLIM_REGION_HEADER)
         return OCV_OK;
     OCV_TRY(map_file(in, size, PROT_READ, &map, err));
+    int status = OCV_OK;
     if (ocv_slim_region_size(map.bytes, size))
-        return cut_regions(&map, out, target, result, err);
-    return memcmp(map.bytes, ELFMAG, SELFMAG) == 0 ? cut_library(&map, out, target, result, err)
-                                                   : OCV_OK;
+        status = cut_regions(&map, out, target, result, err);
+    else if (memcmp(map.bytes, ELFMAG, SELFMAG) == 0)
+        status = cut_library(&map, out, target, result, err);
+    if (target->scratch >= 0)
+        (void)!ftruncate(target->scratch, 0); /* what nobody reads need not reach the disk */
+    return status;
 }

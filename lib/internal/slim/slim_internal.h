@@ -47,6 +47,7 @@ struct ocv_slim_elf {
     uint32_t relative, irelative;
     struct ocv_slim_device devices[OCV_SLIM_DEVICES_MAX];
     size_t n_devices;
+    uint64_t scratch; /**< bytes of a file that its bundles take, one after the other */
     const Elf64_Shdr *wrappers[OCV_SLIM_WRAPPERS_MAX]; /**< sections that have these */
     uint32_t magics[OCV_SLIM_WRAPPERS_MAX];            /**< their first words */
     size_t n_wrappers;
@@ -139,6 +140,8 @@ static inline bool ocv_slim_inflates_far(uint64_t inflated, uint64_t len)
 /** The same three of an offload bundle, plain or compressed. */
 uint64_t ocv_slim_bundle_size(const unsigned char *bytes, uint64_t len);
 /** What a compressed one says that it inflates to; 0: it is not compressed. */
+/** Bytes of a scratch file that cutting and checking it takes; 0: none. */
+uint64_t ocv_slim_bundle_scratch(const unsigned char *bytes, uint64_t len);
 uint64_t ocv_slim_bundle_inflated(const unsigned char *bytes, uint64_t len);
 uint64_t ocv_slim_bundle_cut(const unsigned char *bundle, uint64_t size,
                              const struct ocv_slim_target *target, unsigned char *out,
@@ -172,9 +175,6 @@ static inline void ocv_slim_put64(unsigned char *p, uint64_t value)
  * so that libraries of gigabytes take little memory. Bytes that are mapped for writing stay as they
  *  are. */
 void ocv_slim_release(const unsigned char *bytes, uint64_t size);
-/** Give a file that size: the room itself where the file system can, so that a full one is told
- * here and not by a signal at a write to its map. 0, or errno. */
-int ocv_slim_make_room(int fd, uint64_t size);
 
 /** Up to the next multiple of `unit`, a power of two. */
 static inline uint64_t ocv_slim_up(uint64_t value, uint64_t unit)

@@ -113,8 +113,10 @@ mounted() { jq -r 'select(.kind == "DaemonSet") | .spec.template.spec.initContai
     # it takes what the command takes
     run -0 jq -r "$container | .args[]" < <(rendered --set verify=repair)
     mapfile -t words <<<"$output"
-    run --separate-stderr "$VARIANTCTL" verify "${words[@]/--every=10m/--every=0}"
-    [[ $stderr == *"--every: '0' is not a duration"* ]]
+    words=("${words[@]/--config=*/--config=$BATS_TEST_TMPDIR/config.yaml}")
+    echo 'socket: /nonexistent.sock' >"$BATS_TEST_TMPDIR/config.yaml"
+    run -0 --separate-stderr timeout --signal INT --preserve-status 2 "$VARIANTCTL" verify "${words[@]}" --profile "$OCV_TOP/plugins/profiles/h100.json"
+    [[ $stderr == *"cri-images: /run/containerd/containerd.sock cannot be reached"* ]]
     run ! rendered --set verify=yes
     run ! rendered --set verify=report --set engine=custom --set acceptUntested=true --set custom.config=/c.toml
     [[ $output == *"it needs custom.socket"* ]]

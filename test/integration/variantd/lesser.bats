@@ -162,10 +162,21 @@ repaired_by_runtime() # COMMAND: containerd's
     [ -z "$stderr" ]
     # the runtime tells the labels of images, too
     cri_pull "$REGISTRY/labelled:1"
-    run -0 timer --all --from "cri:$socket" --profile "$PROFILES/laptop.json"
+    run -5 timer --all --from "cri:$socket" --profile "$PROFILES/laptop.json"
     [[ $output == *"warning  cri:$socket: $REGISTRY/labelled:1 (cuda99): "*" nvidia :: "* ]]
+    # nothing is pulled while nobody chooses
+    hosts_toml "$STATE/certs.d" "$REGISTRY" "http://$REGISTRY"
     cri rmi "$REGISTRY/app:1"
+    cri_pull "$REGISTRY/app:1"
+    run -0 timer --from "cri:$socket"
+    [[ $output == *"app:1: cuda12.8 fits it better"* ]]
     stop_daemon variantd
+    hosts_toml "$STATE/certs.d" "$REGISTRY" "http://$REGISTRY" "http://$VARIANTD"
+    pulls=$(upstream_count "app/manifests")
+    OCV_STATE_DIR=$STATE/node run -0 --separate-stderr timer --from "cri:$socket" --repair
+    [[ $stderr != *"crictl"* || $stderr == *"variantd does not answer, and chooses what is pulled"* ]]
+    [ "$(upstream_count "app/manifests")" = "$pulls" ]
+    cri rmi "$REGISTRY/app:1"
     write_config
     stop_daemon cri
 }
@@ -183,29 +194,65 @@ repaired_by_runtime() # COMMAND: containerd's
     repaired_by_runtime start_cri2
 }
 
-@test "verify --every: round after round, soon again where nobody was told, until SIGTERM" {
-    stop_daemon variantd
-    mkdir -p "$BATS_TEST_TMPDIR/none"
-    "$VPULL" --config "$STATE/config.yaml" --profile "$PROFILES/laptop.json" --to "oci:$BATS_TEST_TMPDIR/none" --quiet "$REGISTRY/plain:1"
-    "$VARIANTCTL" verify --every 1s --from "oci:$BATS_TEST_TMPDIR/none" --profile "$PROFILES/laptop.json" >"$BATS_TEST_TMPDIR/rounds" 3>&- &
+# a verify in the background; its number is $rounds, and what it says is in the file
+rounds_of() # FILE ARGUMENT...
+{
+    local file=$BATS_TEST_TMPDIR/$1
+    shift
+    "$VARIANTCTL" verify --config "$STATE/config.yaml" "$@" >"$file" 2>&1 3>&- &
     rounds=$!
-    for _ in {1..100}; do [ "$(wc -l <"$BATS_TEST_TMPDIR/rounds")" -lt 3 ] || break; sleep 0.1; done
+}
+
+lines_in() # FILE NUMBER SECONDS
+{
+    for ((i = 0; i < $3 * 10; i++)); do
+        [ "$(grep -c . "$BATS_TEST_TMPDIR/$1")" -lt "$2" ] || return 0
+        sleep 0.1
+    done
+    cat "$BATS_TEST_TMPDIR/$1"
+    return 1
+}
+
+@test "verify --every: round after round, until it is told to stop or fails three times" {
+    stop_daemon variantd
+    layout=oci:$BATS_TEST_TMPDIR/none
+    "$VPULL" --config "$STATE/config.yaml" --profile "$PROFILES/laptop.json" --to "$layout" --quiet "$REGISTRY/plain:1"
+    rounds_of some --every 1s --from "$layout" --profile "$PROFILES/laptop.json"
+    lines_in some 3 10
     kill "$rounds"
     wait "$rounds"
-    [ "$(sort -u "$BATS_TEST_TMPDIR/rounds")" = "1 image: 1 have no record here" ]
-    # an error ends it, as whatever started it should know
-    run -1 --separate-stderr timeout 10 "$VARIANTCTL" verify --every 1h --from "cri:$BATS_TEST_TMPDIR/nobody.sock"
-    [[ $stderr == *"nobody.sock cannot be reached: No such file or directory" ]]
-    # as the first process of a container, which has no defaults for signals
-    "$VARIANTCTL" verify --every 1h --from "oci:$BATS_TEST_TMPDIR/none" >"$BATS_TEST_TMPDIR/first" 3>&- &
-    rounds=$!
-    for _ in {1..100}; do [ ! -s "$BATS_TEST_TMPDIR/first" ] || break; sleep 0.1; done
+    [ "$(sort -u "$BATS_TEST_TMPDIR/some")" = "1 image: 1 have no record here" ]
+    rounds_of first --every 1h --from "$layout" --profile "$PROFILES/laptop.json"
+    lines_in first 1 10
     kill -INT "$rounds"
+    code=0
+    wait "$rounds" || code=$?
+    [ "$code" = 130 ]
+    # whoever starts it may ignore that children end
+    # shellcheck disable=SC2016 # Perl's
+    perl -e '$SIG{CHLD} = "IGNORE"; exec @ARGV' "$VARIANTCTL" verify --every 1s --from "$layout" --profile "$PROFILES/laptop.json" \
+        >"$BATS_TEST_TMPDIR/ignored" 3>&- &
+    rounds=$!
+    lines_in ignored 2 10
+    kill "$rounds"
     wait "$rounds"
+    run -1 --separate-stderr timeout 20 "$VARIANTCTL" verify --every 1s --from oci:/nonexistent --profile "$PROFILES/laptop.json"
+    [ "$stderr" = "$(printf 'variantctl: /nonexistent: no such directory\n%.0s' 1 2 3)" ]
     for wrong in 0 x 1d2 1.5m; do
         run -2 --separate-stderr "$VARIANTCTL" verify --every "$wrong"
         [[ $stderr == *"--every: '$wrong' is not a duration"* ]]
     done
+}
+
+@test "without variantd a kubelet's runtime is not asked, since it would pull the default" {
+    stop_daemon variantd
+    # soon again, whatever the time between rounds: variantd may be about to start
+    rounds_of none --every 1h --repair --from "cri:$BATS_TEST_TMPDIR/nobody.sock"
+    lines_in none 2 20
+    kill "$rounds"
+    wait "$rounds"
+    [ "$(sort -u "$BATS_TEST_TMPDIR/none")" = \
+        "variantctl: warning: variantd does not answer, and chooses for cri:$BATS_TEST_TMPDIR/nobody.sock" ]
 }
 
 @test "a lower-ranked entry is lesser, too; what is the best, or the only one, is not" {

@@ -6,6 +6,7 @@
 #include "test/unit/core_util.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -315,6 +316,26 @@ START_TEST(test_a_library_with_bundles)
 }
 END_TEST
 
+/* Not a reason to leave the file: the next run would have it. */
+START_TEST(test_no_room_is_an_error)
+{
+    static const struct form form = {3, true};
+    ocv_auto_free unsigned char *bundle = malloc(ROOM);
+    size_t len = make_bundle(&form, "host gfx90a gfx942", bundle);
+    struct ocv_slim_target t;
+    struct ocv_slim_result result;
+    struct ocv_error err = {0};
+    ocv_auto_fd int in = memfd_create("bundle", MFD_CLOEXEC),
+                    out = memfd_create("cut", MFD_CLOEXEC);
+    ocv_auto_fd int scratch = memfd_create("scratch", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    ck_assert_int_eq(ocv_slim_target_parse("gfx942", 6, &t, &err), OCV_OK);
+    t.scratch = scratch;
+    ck_assert(ocv_fd_write(in, bundle, len) && fcntl(scratch, F_ADD_SEALS, F_SEAL_GROW) == 0);
+    ck_assert_int_eq(ocv_slim_file(in, len, out, &t, &result, &err), OCV_ERR_IO);
+    ck_assert_ptr_nonnull(strstr(err.message, "no room for a temporary file of 131072 bytes"));
+}
+END_TEST
+
 #ifndef OCV_SANITIZED
 /* zstd with the window of `zstd --long`, as clang takes it for bundles that are large. */
 static size_t compress_long(const unsigned char *plain, size_t len, unsigned char *out, size_t room)
@@ -384,6 +405,7 @@ TEST_FILE
     tcase_add_loop_test(tcase, test_a_bundle_that_is_not_understood_is_left_alone, 0,
                         (int)(sizeof(changes) / sizeof(changes[0])));
     tcase_add_loop_test(tcase, test_a_bundle_that_is_cut_off, 0, 5);
+    tcase_add_test(tcase, test_no_room_is_an_error);
 #ifndef OCV_SANITIZED /* whose shadow memory is more */
     tcase_add_test(tcase, test_a_large_window_takes_no_memory);
     tcase_set_timeout(tcase, 60);
