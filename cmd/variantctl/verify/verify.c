@@ -57,7 +57,7 @@ static const struct ocv_option options[] = {
      OCV_OPTION_FLAG(struct verify, trust)},
     {.name = "every",
      .value = "TIME",
-     .help = "check again each TIME (10m), until SIGTERM or an error",
+     .help = "check again each TIME (10m), until told to stop",
      .flags = OCV_OPTION_MORE,
      OCV_OPTION_MEMBER(take_every, struct verify, every_ms)},
     CLI_FORMAT(struct verify, json, "what is printed (text)"),
@@ -83,7 +83,6 @@ static const struct cli_command command = {
     .end = "\n"
            "Examples:\n"
            "  variantctl verify --from oci:images\n"
-           "  variantctl verify --all --from oci:images --json\n"
            "  variantctl verify --strict --profile h100.json --from oci:images\n"
            "  variantctl verify --from cri --every 10m --repair\n"};
 

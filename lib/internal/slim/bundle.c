@@ -16,9 +16,7 @@
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 #include <zstd.h>
-#include <zstd_errors.h>
 
 #define MAGIC "__CLANG_OFFLOAD_BUNDLE__"
 #define MAGIC_LEN (sizeof(MAGIC) - 1)
@@ -196,7 +194,8 @@ static bool read_list(struct ocv_slim_source *from, struct list *list, const cha
             return false;
         *e = (struct entry){.offset = ocv_slim_u64(row), .size = ocv_slim_u64(row + 8)};
         uint64_t len = ocv_slim_u64(row + 16);
-        if (len > NAME_MAX_LEN || !ocv_slim_source_read(from, (unsigned char *)e->name, (size_t)len) ||
+        if (len > NAME_MAX_LEN ||
+            !ocv_slim_source_read(from, (unsigned char *)e->name, (size_t)len) ||
             strlen(e->name) != len || e->offset > INT64_MAX || e->size > INT64_MAX ||
             e->offset < end)
             return false;
@@ -302,7 +301,8 @@ static bool pass_entries(const struct list *list, struct ocv_slim_source *from, 
 static bool at_end(struct ocv_slim_source *from)
 {
     unsigned char c;
-    return ocv_slim_source_some(from, &c, 1) == 0 && !from->left && (!from->inflates || from->ended);
+    return ocv_slim_source_some(from, &c, 1) == 0 && !from->left &&
+           (!from->inflates || from->ended);
 }
 
 struct work {
@@ -440,7 +440,8 @@ bool ocv_slim_bundle_is_cut(const unsigned char *bundle, uint64_t size,
     if (w->whole)
         return cut_size == size && !memcmp(cut, bundle, size);
     if (compressed != ocv_slim_ccob_read(cut, cut_size, &now) ||
-        ocv_slim_source_open(&w->same, cut, cut_size, target->scratch, ocv_slim_up(w->from.size, PAGE_MAX)))
+        ocv_slim_source_open(&w->same, cut, cut_size, target->scratch,
+                             ocv_slim_up(w->from.size, PAGE_MAX)))
         return false;
     w->to.same = &w->same;
     if (pass(w, compressed ? &c : NULL) || !at_end(&w->same))

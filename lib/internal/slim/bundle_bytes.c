@@ -55,7 +55,8 @@ void ocv_slim_source_close(struct ocv_slim_source *s)
 }
 
 /* One frame, of just the size that is said. `at`: in the file, which has room for it. */
-static const char *inflate_zstd(struct ocv_slim_source *s, const struct ocv_slim_ccob *c, int file, uint64_t at)
+static const char *inflate_zstd(struct ocv_slim_source *s, const struct ocv_slim_ccob *c, int file,
+                                uint64_t at)
 {
     const unsigned char *frame = s->next;
     size_t len = s->left;
@@ -80,8 +81,8 @@ static const char *inflate_zstd(struct ocv_slim_source *s, const struct ocv_slim
     return NULL;
 }
 
-const char *ocv_slim_source_open(struct ocv_slim_source *s, const unsigned char *bytes, uint64_t len, int file,
-                               uint64_t at)
+const char *ocv_slim_source_open(struct ocv_slim_source *s, const unsigned char *bytes,
+                                 uint64_t len, int file, uint64_t at)
 {
     struct ocv_slim_ccob c;
     *s = (struct ocv_slim_source){.next = bytes, .left = len};

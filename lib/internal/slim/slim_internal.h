@@ -10,6 +10,7 @@
 #include "ocivariant/buffer.h"
 
 #include <elf.h>
+#include <zlib.h>
 
 #define OCV_SLIM_DEVICES_MAX 4u
 #define OCV_SLIM_WRAPPERS_MAX 4u
@@ -137,11 +138,48 @@ static inline bool ocv_slim_inflates_far(uint64_t inflated, uint64_t len)
 }
 #define OCV_SLIM_INFLATES_FAR "its device code inflates to far more than its size"
 
+enum ocv_slim_method { OCV_SLIM_ZLIB = 0, OCV_SLIM_ZSTD = 1 };
+
+/** A compressed bundle's header. */
+struct ocv_slim_ccob {
+    unsigned version;
+    enum ocv_slim_method method;
+    uint64_t header, total, inflated, hash; /**< bytes of the header, of all, of what follows */
+};
+/** False: it is not one. */
+bool ocv_slim_ccob_read(const unsigned char *p, uint64_t len, struct ocv_slim_ccob *c);
+void ocv_slim_ccob_write(unsigned char *p, const struct ocv_slim_ccob *c);
+
+/** The bytes of a bundle one after the other, as they are or inflated. What zstd compressed lies in
+ * a file, inflated at once: a stream would keep its window in memory, up to 128 MiB. */
+struct ocv_slim_source {
+    const unsigned char *next;
+    uint64_t left; /**< of the input */
+    uint64_t more; /**< that it may inflate to, of zlib */
+    bool inflates; /**< zlib, as it is read */
+    z_stream zlib;
+    void *mapped;
+    uint64_t size; /**< of what is mapped */
+    bool ended, no_memory;
+};
+#define OCV_SLIM_MALFORMED "a bundle of device code in it is malformed"
+#define OCV_SLIM_NO_ROOM "there is no room for a bundle of its device code"
+#define OCV_SLIM_NO_MEMORY "there is no memory for a bundle of its device code"
+/** `file` has room from `at` on. NULL, or why it cannot be read. ocv_slim_source_close in any case.
+ */
+const char *ocv_slim_source_open(struct ocv_slim_source *s, const unsigned char *bytes,
+                                 uint64_t len, int file, uint64_t at);
+void ocv_slim_source_close(struct ocv_slim_source *s);
+/** At most `len` bytes; 0: the end, or it is malformed. */
+size_t ocv_slim_source_some(struct ocv_slim_source *s, unsigned char *out, size_t len);
+/** Just so many; false: there are fewer. */
+bool ocv_slim_source_read(struct ocv_slim_source *s, unsigned char *out, size_t len);
+
 /** The same three of an offload bundle, plain or compressed. */
 uint64_t ocv_slim_bundle_size(const unsigned char *bytes, uint64_t len);
-/** What a compressed one says that it inflates to; 0: it is not compressed. */
 /** Bytes of a scratch file that cutting and checking it takes; 0: none. */
 uint64_t ocv_slim_bundle_scratch(const unsigned char *bytes, uint64_t len);
+/** What a compressed one says that it inflates to; 0: it is not compressed. */
 uint64_t ocv_slim_bundle_inflated(const unsigned char *bytes, uint64_t len);
 uint64_t ocv_slim_bundle_cut(const unsigned char *bundle, uint64_t size,
                              const struct ocv_slim_target *target, unsigned char *out,

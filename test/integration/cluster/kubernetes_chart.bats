@@ -115,7 +115,7 @@ mounted() { jq -r 'select(.kind == "DaemonSet") | .spec.template.spec.initContai
     mapfile -t words <<<"$output"
     words=("${words[@]/--config=*/--config=$BATS_TEST_TMPDIR/config.yaml}")
     echo 'socket: /nonexistent.sock' >"$BATS_TEST_TMPDIR/config.yaml"
-    run -0 --separate-stderr timeout --signal INT --preserve-status 2 "$VARIANTCTL" verify "${words[@]}" --profile "$OCV_TOP/plugins/profiles/h100.json"
+    run -130 --separate-stderr timeout --signal INT --preserve-status 2 "$VARIANTCTL" verify "${words[@]}" --profile "$OCV_TOP/plugins/profiles/h100.json"
     [[ $stderr == *"cri-images: /run/containerd/containerd.sock cannot be reached"* ]]
     run ! rendered --set verify=yes
     run ! rendered --set verify=report --set engine=custom --set acceptUntested=true --set custom.config=/c.toml
