@@ -18,13 +18,16 @@ static int next_line(struct ocv_buffer *out, bool comma, size_t indent, struct o
 struct line {
     char text[LINE_MAX_COLUMNS];
     size_t len, room;
+    bool full;
 };
 
-/* Ends the dump where the line is full: what is long is dumped again, part by part. */
+/* Ends the dump where the line is full: what is long is dumped again, part by part. jansson goes on
+ * after a key that was not taken. */
 static int add_to_line(const char *bytes, size_t len, void *data)
 {
     struct line *line = data;
-    if (len > line->room - line->len)
+    line->full = line->full || len > line->room - line->len;
+    if (line->full)
         return -1;
     memcpy(line->text + line->len, bytes, len);
     line->len += len;
@@ -35,7 +38,7 @@ int ocv_pretty_append(const json_t *json, size_t indent, struct ocv_buffer *out,
                       struct ocv_error *err)
 {
     struct line line = {.room = indent < LINE_MAX_COLUMNS ? LINE_MAX_COLUMNS - indent : 0};
-    if (json_dump_callback(json, add_to_line, &line, JSON_ENCODE_ANY) == 0)
+    if (json_dump_callback(json, add_to_line, &line, JSON_ENCODE_ANY) == 0 && !line.full)
         return ocv_buffer_append(out, line.text, line.len, err);
     bool object = json_is_object(json);
     if (!object && !json_is_array(json)) {
