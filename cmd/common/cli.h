@@ -187,10 +187,8 @@ int cli_load(struct cli *cli, struct ocv_error *err) OCV_WARN_UNUSED;
  *  False if an option, a file or a variable of the user affects the choice or how registries are
  *  read. */
 bool cli_is_plain(const struct cli *cli);
-/** The path of a program that this project's own programs run ("content-scan"), beside `datadir`
- * where it is there (NULL: none), else as installed, or built. False: it is too long. It need not
- * exist.
- */
+/** The path of a program that this project's own programs run ("content-scan"): beside `datadir`
+ *  (NULL: none), else as installed, else as built. False: it is too long. It need not exist. */
 bool cli_helper(const char *name, const char *datadir, char *path, size_t size);
 /** The file of a --profile: a file of that name, or the installed profile of a common machine
  *  ("h100"). Any other name without '/' is OCV_ERR_INVALID, with the names that are known. */

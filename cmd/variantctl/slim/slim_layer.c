@@ -19,8 +19,7 @@
 #define KIND "slim"
 #define VERSION "3" /* of what a layer becomes: another rule for files is another version */
 #define MEMORY_MAX (UINT64_C(64) << 20)
-#define WINDOW_MAX \
-    (UINT64_C(128) << 20) /* of a layer in zstd: with more than fits it is read again */
+#define WINDOW_MAX (UINT64_C(128) << 20) /* of zstd: a layer that needs it is read again */
 #define RESULT_MAX ((size_t)64 << 20)
 #define CHUNK ((size_t)256 << 10)
 #define SHA256_NONE "sha256:0000000000000000000000000000000000000000000000000000000000000000"

@@ -14,76 +14,78 @@
 #define SOON_MS 10000  /* until a round that failed is tried again; then twice as long */
 #define FAILURES_MAX 3 /* of rounds, one after the other */
 
-/* Ends a round, and what it has started. */
-static void end_round(pid_t round)
+struct rounds {
+    struct cli *cli;
+    int64_t every_ms;
+    int64_t pause; /* after the failures that were last; 0: there was none */
+    unsigned failures;
+    pid_t runs;   /* 0: none does */
+    int64_t next; /* when the next one begins */
+};
+
+static void end_round(const struct rounds *r)
 {
-    kill(-round, SIGTERM);
-    while (waitpid(round, NULL, 0) < 0 && errno == EINTR)
+    kill(-r->runs, SIGTERM); /* and what it has started */
+    while (waitpid(r->runs, NULL, 0) < 0 && errno == EINTR)
         continue;
 }
 
-/* How a round ended. `*next`: when the one after it begins; false: there is none, and `*status` is
- * this program's. */
-static bool follow_round(struct cli *cli, int64_t every_ms, int end, unsigned *failures,
-                         int64_t *pause, int64_t *next, int *status)
+/* After a round: go on, or `*status` is what to end with. */
+static bool go_on(struct rounds *r, int end, int *status)
 {
     int code = WIFEXITED(end) ? WEXITSTATUS(end) : 1;
     if (WIFSIGNALED(end))
-        cli_warn(cli, "a round was ended by signal %d", WTERMSIG(end));
-    *failures = code && code != VERIFY_TOLD_NOBODY ? *failures + 1 : 0;
-    if (code == 2 || *failures == FAILURES_MAX) { /* it has said why */
+        cli_warn(r->cli, "a round was ended by signal %d", WTERMSIG(end));
+    r->runs = 0;
+    r->failures = code && code != VERIFY_TOLD_NOBODY ? r->failures + 1 : 0;
+    if (code == 2 || r->failures == FAILURES_MAX) { /* it has said why */
         *status = code;
         return false;
     }
-    if (!code)
-        *pause = 0;
-    else if (!*pause)
-        *pause = SOON_MS;
-    else
-        *pause *= 2;
-    *next = ocv_clock_ms() + (*pause && *pause < every_ms ? *pause : every_ms);
-    *pause = *pause < every_ms ? *pause : every_ms;
+    r->pause = !code ? 0 : r->pause ? 2 * r->pause : SOON_MS;
+    if (r->pause > r->every_ms)
+        r->pause = r->every_ms;
+    r->next = ocv_clock_ms() + (r->pause ? r->pause : r->every_ms);
     return true;
 }
 
 bool verify_is_round(struct cli *cli, int64_t every_ms, int *status)
 {
+    struct rounds r = {.cli = cli, .every_ms = every_ms};
     sigset_t signals, before;
-    unsigned failures = 0;
-    int64_t pause = 0;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGCHLD);
     sigprocmask(SIG_BLOCK, &signals, &before); /* as the first process of a container, too */
     signal(SIGCHLD, SIG_DFL);                  /* whoever started it may ignore it */
-    for (*status = 0;;) {
-        pid_t round = fork(), ended;
-        if (round < 0) {
-            *status = ocv_error_set(&cli->err, OCV_ERR_IO, "--every: %s", strerror(errno));
-            return false;
-        }
-        if (round == 0) {
-            setpgid(0, 0);
-            sigprocmask(SIG_SETMASK, &before, NULL);
-            return true;
-        }
-        setpgid(round, round); /* before anybody is told to stop */
-        for (int64_t next = INT64_MAX, now; (now = ocv_clock_ms()) < next;) {
-            int64_t left = next == INT64_MAX ? SOON_MS : next - now;
-            const struct timespec until = {.tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000};
-            int got = sigtimedwait(&signals, NULL, &until), end = 0;
-            if (got == SIGTERM || got == SIGINT) {
-                if (next == INT64_MAX)
-                    end_round(round);
-                if (got == SIGINT)
-                    *status = ocv_error_set(&cli->err, OCV_ERR_INTERRUPTED, "interrupted");
+    *status = 0;
+    for (;;) {
+        int64_t left = r.runs ? SOON_MS : r.next - ocv_clock_ms();
+        if (left <= 0) {
+            r.runs = fork();
+            if (r.runs < 0) {
+                *status = ocv_error_set(&cli->err, OCV_ERR_IO, "--every: %s", strerror(errno));
                 return false;
             }
-            while ((ended = waitpid(-1, &end, WNOHANG)) > 0)
-                if (ended == round &&
-                    !follow_round(cli, every_ms, end, &failures, &pause, &next, status))
-                    return false;
+            setpgid(r.runs, r.runs); /* in both, before anybody is told to stop */
+            if (r.runs == 0) {
+                sigprocmask(SIG_SETMASK, &before, NULL);
+                return true;
+            }
+            continue;
         }
+        const struct timespec most = {.tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000};
+        int got = sigtimedwait(&signals, NULL, &most), end = 0;
+        if (got == SIGTERM || got == SIGINT) {
+            if (r.runs)
+                end_round(&r);
+            if (got == SIGINT)
+                *status = ocv_error_set(&cli->err, OCV_ERR_INTERRUPTED, "interrupted");
+            return false;
+        }
+        for (pid_t ended; (ended = waitpid(-1, &end, WNOHANG)) > 0;)
+            if (ended == r.runs && !go_on(&r, end, status))
+                return false;
     }
 }

@@ -161,11 +161,10 @@ void image_check(struct image_checker *checker, const struct local_image *image,
                  struct image_result *out);
 void image_result_free(struct image_result *checked);
 
-#define VERIFY_TOLD_NOBODY \
-    100 /**< exit status of a round without variantd; of others 0, or an error's */
+#define VERIFY_TOLD_NOBODY 100 /**< exit status of a round without variantd */
 /** Start rounds, one each `every_ms`, and sooner after one that failed. True in each round's own
- *  process. False at SIGTERM and SIGINT, and after three failures: `*status` is what to end with.
- */
+ *  process, whose exit status is 0, VERIFY_TOLD_NOBODY or an error's. False at SIGTERM and SIGINT,
+ *  and after three failures: `*status` is what to end with. */
 bool verify_is_round(struct cli *cli, int64_t every_ms, int *status);
 /** Does variantd serve? A kubelet's runtime gets what it chooses, and without it the default. */
 bool verify_has_chooser(const struct cli *cli);

@@ -162,7 +162,7 @@ repaired_by_runtime() # COMMAND: containerd's
     [ -z "$stderr" ]
     # the runtime tells the labels of images, too
     cri_pull "$REGISTRY/labelled:1"
-    run -5 timer --all --from "cri:$socket" --profile "$PROFILES/laptop.json"
+    run timer --all --from "cri:$socket" --profile "$PROFILES/laptop.json"
     [[ $output == *"warning  cri:$socket: $REGISTRY/labelled:1 (cuda99): "*" nvidia :: "* ]]
     # nothing is pulled while nobody chooses
     hosts_toml "$STATE/certs.d" "$REGISTRY" "http://$REGISTRY"
