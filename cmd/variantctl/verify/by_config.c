@@ -49,7 +49,7 @@ static json_t *containerd_config(const struct image_checker *j, const struct loc
 }
 
 bool image_check_config(const struct image_checker *j, const struct local_image *image,
-                        const char **verdict, struct ocv_buffer *reason)
+                        enum ocv_verdict *verdict, struct ocv_buffer *reason)
 {
     const char *policy = ocv_config_get(j->cli->config, "config_policy");
     struct ocv_config_finding one = {.fit = OCV_CONFIG_NO_WORD};
@@ -70,6 +70,6 @@ bool image_check_config(const struct image_checker *j, const struct local_image 
     if (!checked || ocv_buffer_printf(reason, NULL, "%s", one.reason) < 0)
         return false;
     bool misfit = one.fit == OCV_CONFIG_MISFIT && policy && !strcmp(policy, "enforce");
-    *verdict = misfit ? "misfit" : "warning";
+    *verdict = misfit ? OCV_VERDICT_MISFIT : OCV_VERDICT_WARNING;
     return true;
 }

@@ -66,13 +66,13 @@ static const char *source_of(const struct known_image *k, const char *name)
 /* The command that fixes an image that does not fit, or is not the best; NULL: none, or no memory.
  * Images in a layout may have only tags; the reference recorded for the choice has the name. */
 static char *remedy_of(const struct local_image *image, const struct known_image *k,
-                       const char *verdict)
+                       enum ocv_verdict verdict)
 {
     const char *name = image->name;
     char *line = NULL;
     const char *ns = strncmp(image->where, "containerd:", 11) == 0 ? image->where + 11 : NULL;
-    bool due = strcmp(verdict, "lesser") == 0 || strcmp(verdict, "misfit") == 0 ||
-               strcmp(verdict, "warning") == 0;
+    bool due = verdict == OCV_VERDICT_LESSER || verdict == OCV_VERDICT_MISFIT ||
+               verdict == OCV_VERDICT_WARNING;
     int made = -1;
     if (!due || !name || image->index || !is_plain_word(image->where) || !is_plain_word(name))
         return NULL;
@@ -99,63 +99,64 @@ static char *remedy_of(const struct local_image *image, const struct known_image
 }
 
 /* An index in a layout fits if one of its entries does. */
-static const char *check_index(const struct image_checker *j, const struct ocv_index *index,
-                               const struct ocv_resolve_options *choose, struct known_image *k,
-                               struct ocv_buffer *reason, struct ocv_error *err)
+static enum ocv_verdict check_index(const struct image_checker *j, const struct ocv_index *index,
+                                    const struct ocv_resolve_options *choose, struct known_image *k,
+                                    struct ocv_buffer *reason, struct ocv_error *err)
 {
     ocv_auto(ocv_decision) decision = NULL;
     k->by = "index";
     known_forget(k);
     if (ocv_resolve(index, j->cli->profile, choose, &decision, err) < 0)
-        return "unknown";
+        return OCV_VERDICT_UNKNOWN;
     const struct ocv_entry *chosen = ocv_decision_selected(decision);
     if (chosen) {
         known_set_label(k, chosen->label);
-        return "fits";
+        return OCV_VERDICT_FITS;
     }
     int status = ocv_buffer_printf(reason, err, "no variant fits and there is no default");
-    return status < 0 ? "unknown" : "misfit";
+    return status < 0 ? OCV_VERDICT_UNKNOWN : OCV_VERDICT_MISFIT;
 }
 
-static const char *check_known(const struct image_checker *j,
-                               const struct ocv_resolve_options *choose,
-                               const struct known_image *k, struct ocv_buffer *reason,
-                               struct ocv_error *err)
+static enum ocv_verdict check_known(const struct image_checker *j,
+                                    const struct ocv_resolve_options *choose,
+                                    const struct known_image *k, struct ocv_buffer *reason,
+                                    struct ocv_error *err)
 {
     bool fits = false;
     struct ocv_resolve_options own = *choose;
     own.made_of = k->said.tag;
     if (!k->by)
-        return "none";
+        return OCV_VERDICT_NONE;
     if (ocv_fit_check(k->said.label, k->said.properties, k->said.statics, j->cli->profile, &own,
                       &fits, reason, err) < 0)
-        return "unknown";
+        return OCV_VERDICT_UNKNOWN;
     if (!fits && strcmp(k->by, "labels") == 0)
-        return "warning"; /* labels are inherited, so they may be another image's */
-    return fits ? "fits" : "misfit";
+        return OCV_VERDICT_WARNING; /* labels are inherited, so they may be another image's */
+    return fits ? OCV_VERDICT_FITS : OCV_VERDICT_MISFIT;
 }
 
 /* If variants are chosen for it, the default may not be the best, unless pods have builds of
  * their own. Compares with the kept index, else asks variantd, which also records the image. */
-static const char *compare_to_best(struct image_checker *j, const struct local_image *image,
-                                   const struct ocv_config *config,
-                                   const struct ocv_resolve_options *choose, struct known_image *k,
-                                   const char *verdict, struct ocv_buffer *reason)
+static enum ocv_verdict compare_to_best(struct image_checker *j, const struct local_image *image,
+                                        const struct ocv_config *config,
+                                        const struct ocv_resolve_options *choose,
+                                        struct known_image *k, enum ocv_verdict verdict,
+                                        struct ocv_buffer *reason)
 {
-    bool fits = strcmp(verdict, "fits") == 0;
+    bool fits = verdict == OCV_VERDICT_FITS;
     bool on = ocv_config_choose(config) == OCV_CHOOSE_ON &&
               ocv_config_workload(config) == OCV_WORKLOAD_OFF;
     if (!image->name || !strpbrk(image->name, "/:") || ocv_digest_known(image->name))
         return verdict; /* the name now belongs to another image */
     if (fits && on && known_lesser(j->records, k, j->cli->profile, choose, reason))
-        verdict = "lesser";
-    if (!j->ask || (!fits && strcmp(verdict, "none") != 0))
+        verdict = OCV_VERDICT_LESSER;
+    if (!j->ask || (!fits && verdict != OCV_VERDICT_NONE))
         return verdict;
-    const char *told = known_ask(j->cli->config, k, image, reason, &j->ask);
-    if (!told || (fits && strcmp(told, "none") == 0))
+    enum ocv_verdict told = known_ask(j->cli->config, k, image, reason, &j->ask);
+    if (told == OCV_VERDICT_OPEN || (fits && told == OCV_VERDICT_NONE))
         return verdict;
-    if (!on && strcmp(told, "lesser") == 0)
-        told = "fits";
+    if (!on && told == OCV_VERDICT_LESSER)
+        told = OCV_VERDICT_FITS;
     if (!k->by)
         k->by = "daemon";
     return told;
@@ -180,7 +181,7 @@ void image_check(struct image_checker *j, const struct local_image *image, struc
     struct ocv_workload_input input = {0};
     if (ocv_workload_preferences(config, j->cli->profile, image->given, &input, &choose.preferences,
                                  NULL, &out->err) < 0) {
-        out->verdict = "unknown";
+        out->verdict = OCV_VERDICT_UNKNOWN;
         out->reason = out->err.message;
         ocv_workload_input_free(&input);
         return;
@@ -195,9 +196,9 @@ void image_check(struct image_checker *j, const struct local_image *image, struc
                        : check_known(j, &choose, known, &out->text, &out->err);
     if (!image->index)
         out->verdict = compare_to_best(j, image, config, &choose, known, out->verdict, &out->text);
-    bool by_config = j->configs && strcmp(out->verdict, "none") == 0 &&
+    bool by_config = j->configs && out->verdict == OCV_VERDICT_NONE &&
                      image_check_config(j, image, &out->verdict, &out->text);
-    if (strcmp(out->verdict, "none") == 0) {
+    if (out->verdict == OCV_VERDICT_NONE) {
         /* an image without a record may still have variants */
         out->text.len = 0;
         if (ocv_buffer_printf(&out->text, NULL, "%s",
@@ -207,7 +208,7 @@ void image_check(struct image_checker *j, const struct local_image *image, struc
     } else if (by_config) {
         known->by = "config";
     }
-    bool hopeless = !by_config && strcmp(out->verdict, "misfit") == 0 &&
+    bool hopeless = !by_config && out->verdict == OCV_VERDICT_MISFIT &&
                     known_none_fits(j->records, known, j->cli->profile, &choose);
     ocv_workload_input_free(&input);
     if (hopeless &&

@@ -53,19 +53,19 @@ static int add_image(void *data, const struct local_image *image)
     const struct known_image *k = &checked.known;
     image_check(&l->checker, image, &checked);
     l->n++;
-    l->unrecorded += strcmp(checked.verdict, "none") == 0 && !k->by;
+    l->unrecorded += checked.verdict == OCV_VERDICT_NONE && !k->by;
     const char *label = k->said.label, *properties = k->said.properties;
     const char *why = checked.reason && *checked.reason     ? checked.reason
                       : properties && *properties           ? properties
                       : label && strcmp(label, "null") != 0 ? "the best of its index"
                                                             : "needs nothing special";
     int status = OCV_OK;
-    if (strcmp(checked.verdict, "none") != 0 &&
-        json_array_append_new(l->images,
-                              json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s, s:s?, s:s?}", "where",
-                                        image->where, "image", image->name, "digest", k->digest,
-                                        "label", label, "verdict", checked.verdict, "why", why,
-                                        "do", checked.remedy, "signedBy", checked.key)) < 0)
+    if (checked.verdict != OCV_VERDICT_NONE &&
+        json_array_append_new(
+            l->images, json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s, s:s?, s:s?}", "where",
+                                 image->where, "image", image->name, "digest", k->digest, "label",
+                                 label, "verdict", ocv_verdict_name(checked.verdict), "why", why,
+                                 "do", checked.remedy, "signedBy", checked.key)) < 0)
         status = OCV_ERR_NOMEM;
     image_result_free(&checked);
     return status;

@@ -152,14 +152,15 @@ bool known_none_fits(const char *records, const struct known_image *k,
     return none;
 }
 
-const char *known_ask(const struct ocv_config *config, struct known_image *k,
-                      const struct local_image *image, struct ocv_buffer *reason, bool *answers)
+enum ocv_verdict known_ask(const struct ocv_config *config, struct known_image *k,
+                           const struct local_image *image, struct ocv_buffer *reason,
+                           bool *answers)
 {
     char reference[REFERENCE_MAX];
     struct ocv_verdict_answer said;
     const char *path = ocv_config_get(config, "socket");
     if (!k->repository || !k->digest)
-        return NULL;
+        return OCV_VERDICT_OPEN;
     /* REPOSITORY:TAG, or REPOSITORY@DIGEST without a tag */
     ocv_auto(ocv_reference) named = NULL;
     const char *tag = NULL;
@@ -169,7 +170,7 @@ const char *known_ask(const struct ocv_config *config, struct known_image *k,
     int n = snprintf(reference, REFERENCE_MAX, "%s%s%s", k->repository, tag ? ":" : "@",
                      tag ? tag : k->digest);
     if (n <= 0 || n >= (int)REFERENCE_MAX)
-        return NULL;
+        return OCV_VERDICT_OPEN;
     const struct ocv_verdict_question question = {
         .reference = reference, .digest = k->digest, .held = true, .given = image->given};
     int status =
@@ -177,13 +178,13 @@ const char *known_ask(const struct ocv_config *config, struct known_image *k,
     *answers = status != OCV_ERR_NOT_FOUND;
     if (status < 0 || said.labels_only || said.verdict == OCV_VERDICT_UNKNOWN ||
         said.verdict == OCV_VERDICT_INDEX)
-        return NULL;
+        return OCV_VERDICT_OPEN;
     if (!k->said.label && said.label[0])
         known_set_label(k, said.label);
     if (said.reason[0]) {
         reason->len = 0;
         if (ocv_buffer_printf(reason, NULL, "%s", said.reason) < 0)
-            return NULL;
+            return OCV_VERDICT_OPEN;
     }
-    return ocv_verdict_name(said.verdict);
+    return said.verdict;
 }

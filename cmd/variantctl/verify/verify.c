@@ -22,10 +22,11 @@ struct verify {
     bool json, all;
     bool strict; /* a lesser image is a failure */
     bool repair;
-    bool trust;       /* list what lacks a signature */
-    bool unread;      /* an engine did not report on all its images */
-    int64_t every_ms; /* 0: once */
-    size_t fits, lesser, misfits, warnings, unchecked, unrecorded, wanting;
+    bool trust;                     /* list what lacks a signature */
+    bool unread;                    /* an engine did not report on all its images */
+    int64_t every_ms;               /* 0: once */
+    size_t count[OCV_VERDICT_OPEN]; /* of each verdict */
+    size_t unrecorded, wanting;
 };
 
 static int take_every(const struct ocv_option_given *given, struct ocv_error *err)
@@ -92,19 +93,15 @@ static int check_image(void *data, const struct local_image *image)
     struct image_result checked;
     const struct known_image *k = &checked.known;
     image_check(&v->checker, image, &checked);
-    const char *verdict = checked.verdict;
-    v->fits += strcmp(verdict, "fits") == 0;
-    v->lesser += strcmp(verdict, "lesser") == 0;
-    v->misfits += strcmp(verdict, "misfit") == 0;
-    v->warnings += strcmp(verdict, "warning") == 0;
-    v->unchecked += strcmp(verdict, "unknown") == 0;
-    v->unrecorded += strcmp(verdict, "none") == 0 && !k->by;
+    enum ocv_verdict verdict = checked.verdict;
+    v->count[verdict]++;
+    v->unrecorded += verdict == OCV_VERDICT_NONE && !k->by;
     v->wanting += checked.wanting != NULL;
     json_t *entry =
         json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:s?, s:s?, s:s?, s:s?}", "where",
                   image->where, "image", image->name, "digest", k->digest, "label", k->said.label,
-                  "verdict", verdict, "by", k->by, "reason", checked.reason, "remedy",
-                  checked.remedy, "signedBy", checked.key, "unsigned", checked.wanting);
+                  "verdict", ocv_verdict_name(verdict), "by", k->by, "reason", checked.reason,
+                  "remedy", checked.remedy, "signedBy", checked.key, "unsigned", checked.wanting);
     bool failed = !entry || json_array_append_new(v->results, entry) < 0;
     image_result_free(&checked);
     return failed ? OCV_ERR_NOMEM : OCV_OK;
@@ -164,17 +161,16 @@ static int print_table(const struct verify *v, struct ocv_error *err)
         puts(line);
     }
     size_t n = json_array_size(v->results);
-    size_t checked = v->fits + v->lesser + v->misfits + v->warnings + v->unchecked;
     const struct {
         size_t n;
         const char *what;
-    } counts[] = {{v->fits, "fit"},
-                  {v->misfits, "do not fit"},
-                  {v->warnings, "do not fit by their labels or configuration"},
-                  {v->unchecked, "cannot be checked"},
-                  {n - checked - v->unrecorded, "have no variants"},
+    } counts[] = {{v->count[OCV_VERDICT_FITS], "fit"},
+                  {v->count[OCV_VERDICT_MISFIT], "do not fit"},
+                  {v->count[OCV_VERDICT_WARNING], "do not fit by their labels or configuration"},
+                  {v->count[OCV_VERDICT_UNKNOWN], "cannot be checked"},
+                  {v->count[OCV_VERDICT_NONE] - v->unrecorded, "have no variants"},
                   {v->unrecorded, "have no record here"},
-                  {v->lesser, "could be better"},
+                  {v->count[OCV_VERDICT_LESSER], "could be better"},
                   {v->trust ? v->wanting : 0, "lack a signature"}};
     printf("%zu %s", n, n == 1 ? "image" : "images");
     for (size_t c = 0, told = 0; c < sizeof(counts) / sizeof(*counts); c++)
@@ -267,7 +263,8 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
                             .every_ms = v.every_ms};
         OCV_TRY(check_all(&v, &results, err));
     }
-    bool ok = v.misfits == 0 && !(v.strict && v.lesser) && !(v.trust && v.wanting);
+    bool ok = v.count[OCV_VERDICT_MISFIT] == 0 && !(v.strict && v.count[OCV_VERDICT_LESSER]) &&
+              !(v.trust && v.wanting);
     OCV_TRY(v.json
                 ? print_document(json_pack("{s:s, s:O, s:b}", "schema", "dev.ocivariant.verify/v1",
                                            "images", results, "ok", ok),

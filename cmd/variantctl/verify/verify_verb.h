@@ -4,6 +4,7 @@
 #define OCV_VERIFY_VERB_H
 
 #include "cmd/common/cli.h"
+#include "lib/internal/records/daemon.h"
 #include "lib/internal/records/records.h"
 #include "ocivariant/buffer.h"
 #include "ocivariant/error.h"
@@ -108,10 +109,11 @@ bool known_lesser(const char *records, const struct known_image *known,
 /** True if no entry of the kept index fits this machine; false without an index. */
 bool known_none_fits(const char *records, const struct known_image *known,
                      const struct ocv_profile *profile, const struct ocv_resolve_options *choose);
-/** Ask variantd, which may ask a registry, and which counts the images it is asked about: "fits",
- *  "lesser", "misfit", "none"; NULL if unknown. `*answers` false: there is no daemon. */
-const char *known_ask(const struct ocv_config *config, struct known_image *known,
-                      const struct local_image *image, struct ocv_buffer *reason, bool *answers);
+/** Ask variantd, which may ask a registry, and which counts the images it is asked about: FITS,
+ *  LESSER, MISFIT or NONE; OPEN if that is not known. `*answers` false: there is no daemon. */
+enum ocv_verdict known_ask(const struct ocv_config *config, struct known_image *known,
+                           const struct local_image *image, struct ocv_buffer *reason,
+                           bool *answers);
 
 /* Signatures, by the node's records. */
 
@@ -142,8 +144,7 @@ void image_checker_end(struct image_checker *checker);
 
 struct image_result {
     struct known_image known;
-    const char *verdict; /**< "fits", "lesser", "misfit", "warning" (by its labels or configuration
-                            alone), "none", "unknown"; static */
+    enum ocv_verdict verdict;
     const char *reason;  /**< or NULL */
     char *remedy;        /**< the command that pulls the right image, or NULL */
     const char *key;     /**< digest of the key that it was verified by here, or NULL; borrowed */
@@ -155,7 +156,7 @@ struct image_result {
 /** Check an ordinary image's configuration against this machine, under `config_policy`. True if it
  *  decides. */
 bool image_check_config(const struct image_checker *checker, const struct local_image *image,
-                        const char **verdict, struct ocv_buffer *reason);
+                        enum ocv_verdict *verdict, struct ocv_buffer *reason);
 /** Never fails: an image that cannot be checked is "unknown". */
 void image_check(struct image_checker *checker, const struct local_image *image,
                  struct image_result *out);

@@ -19,7 +19,7 @@ static bool rules_refuse(const struct instance *instance, const char *reference,
     ocv_auto(ocv_tag) tag = NULL;
     ocv_auto(ocv_tag) answered = NULL;
     ocv_auto_buffer text;
-    struct fit_answer one = {0};
+    struct fit_answer one = {.verdict = OCV_VERDICT_OPEN};
     const struct ocv_tag_rules *rules = mirror_tag_rules(instance->mirror);
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     bool refused = rules && reference && ocv_reference_parse(reference, &name, NULL) == OCV_OK &&
@@ -30,7 +30,7 @@ static bool rules_refuse(const struct instance *instance, const char *reference,
                    ocv_properties_format(ocv_tag_properties(answered), &text, NULL) == OCV_OK;
     const struct ocv_record said = {.properties = text.data};
     refused = refused && fit_by_properties(instance, reference, NULL, &said, &one) == OCV_OK &&
-              strcmp(one.verdict, "misfit") == 0;
+              one.verdict == OCV_VERDICT_MISFIT;
     if (refused)
         snprintf(reason, size, "by its tag's family it does not run here: %.400s", one.reason);
     return refused;

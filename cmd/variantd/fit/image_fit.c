@@ -24,21 +24,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool has_verdict(const struct fit_answer *answer, const char *verdict)
-{
-    return answer->verdict && strcmp(answer->verdict, verdict) == 0;
-}
-
 /* The image runs; check whether this node would get a better one. */
 static void weigh_entry(const struct mirror_entry *entry, const char *digest,
                         struct fit_answer *out)
 {
     const char *better =
         entry->fit[0] && strcmp(entry->fit, "null") != 0 ? entry->fit : "the default";
-    if (!has_verdict(out, "fits") || out->each_pod || !digest || !entry->fit_digest[0] ||
+    if (out->verdict != OCV_VERDICT_FITS || out->each_pod || !digest || !entry->fit_digest[0] ||
         strcmp(entry->fit_digest, digest) == 0)
         return;
-    out->verdict = "lesser";
+    out->verdict = OCV_VERDICT_LESSER;
     snprintf(out->fit, sizeof(out->fit), "%s", entry->fit);
     snprintf(out->reason, sizeof(out->reason), "%s fits it better", better);
 }
@@ -48,24 +43,24 @@ static void weigh_entry(const struct mirror_entry *entry, const char *digest,
 static void take_entry(const struct instance *instance, const struct fit_question *q,
                        const struct mirror_entry *entry, const char *where, struct fit_answer *out)
 {
-    if (has_verdict(out, "fits")) {
+    if (out->verdict == OCV_VERDICT_FITS) {
         weigh_entry(entry, q->digest, out);
-    } else if (out->verdict) {
+    } else if (out->verdict != OCV_VERDICT_OPEN) {
         if (strcmp(entry->fit, out->label) != 0)
             snprintf(out->fit, sizeof(out->fit), "%s", entry->fit);
     } else if (!entry->variants) {
-        out->verdict = "none";
+        out->verdict = OCV_VERDICT_NONE;
         out->alone = entry->alone;
     } else if (entry->is_index && q->held && entry->default_digest[0]) {
         /* An engine that asks the registry directly takes the default. */
-        out->verdict = "fits";
+        out->verdict = OCV_VERDICT_FITS;
         weigh_entry(entry, entry->default_digest, out);
     } else if (entry->is_index) {
-        out->verdict = "index";
+        out->verdict = OCV_VERDICT_INDEX;
         snprintf(out->fit, sizeof(out->fit), "%s", entry->fit);
         snprintf(out->reason, sizeof(out->reason), "unresolved variant index");
     } else if (!entry->found) {
-        out->verdict = "unknown";
+        out->verdict = OCV_VERDICT_UNKNOWN;
         snprintf(out->reason, sizeof(out->reason), "%s is not in the index at %s",
                  q->digest ? q->digest : "it", where);
     } else {
@@ -106,8 +101,8 @@ static void fit_in_index(const struct instance *instance, const struct fit_quest
     int status = mirror_find(instance->mirror, reference, q->digest, q->trusted, &entry, &err);
     if (status == OCV_OK) {
         take_entry(instance, q, &entry, reference, out);
-    } else if (!out->verdict) {
-        out->verdict = "unknown";
+    } else if (out->verdict == OCV_VERDICT_OPEN) {
+        out->verdict = OCV_VERDICT_UNKNOWN;
         snprintf(out->reason, sizeof(out->reason), "%s", err.message);
     }
     ocv_record_free(&entry.said);
@@ -128,24 +123,26 @@ static void fit_by_upstream(const struct instance *instance, const struct fit_qu
     }
     if (tagged[0] && q->digest) {
         fit_in_index(instance, q, tagged, out);
-        if (has_verdict(out, "fits") || has_verdict(out, "lesser") || has_verdict(out, "misfit") ||
-            has_verdict(out, "index"))
+        if (out->verdict == OCV_VERDICT_FITS || out->verdict == OCV_VERDICT_LESSER ||
+            out->verdict == OCV_VERDICT_MISFIT || out->verdict == OCV_VERDICT_INDEX)
             return;
-        *out = (struct fit_answer){0}; /* the tag names another image now */
+        /* the tag names another image now */
+        *out = (struct fit_answer){.verdict = OCV_VERDICT_OPEN};
     }
     fit_in_index(instance, q, reference, out);
     if (!pinned[0])
         return;
-    if (has_verdict(out, "unknown")) { /* the tag now names another image, or this is an index */
-        struct fit_answer again = {0};
+    if (out->verdict == OCV_VERDICT_UNKNOWN) {
+        /* the tag now names another image, or this is an index */
+        struct fit_answer again = {.verdict = OCV_VERDICT_OPEN};
         fit_in_index(instance, q, pinned, &again);
-        if (has_verdict(&again, "index") ||
-            (q->held && (has_verdict(&again, "fits") || has_verdict(&again, "lesser"))))
+        if (again.verdict == OCV_VERDICT_INDEX ||
+            (q->held && (again.verdict == OCV_VERDICT_FITS || again.verdict == OCV_VERDICT_LESSER)))
             *out = again;
     } else if (out->alone) {
         /* By the image's own labels: only a hint, since images inherit labels. */
         struct mirror_entry entry = {0};
-        struct fit_answer by_labels = {.labels_only = true};
+        struct fit_answer by_labels = {.verdict = OCV_VERDICT_OPEN, .labels_only = true};
         if (mirror_labels(instance->mirror, pinned, q->trusted, &entry, NULL) == OCV_OK &&
             entry.found &&
             fit_by_properties(instance, pinned, q->given, &entry.said, &by_labels) == OCV_OK)
@@ -165,15 +162,17 @@ static void find_answer(const struct instance *instance, const struct fit_questi
         fit_by_properties(instance, q->reference, q->given, &given, out);
     else if (q->digest)
         fit_by_record(instance, repository, q, out, recorded, sizeof(recorded));
-    bool ours = has_verdict(out, "misfit") || (has_verdict(out, "fits") && repository);
-    if (q->digest && (!out->verdict || ours))
+    bool ours =
+        out->verdict == OCV_VERDICT_MISFIT || (out->verdict == OCV_VERDICT_FITS && repository);
+    if (q->digest && (out->verdict == OCV_VERDICT_OPEN || ours))
         kept = fit_by_kept_index(instance, q, repository, out);
     const char *reference = q->reference ? q->reference : recorded[0] ? recorded : NULL;
-    if (!out->verdict && q->held && name && q->digest && local_images_is_ordinary(name, q->digest))
-        out->verdict = "none";
-    if (!out->verdict && reference)
+    if (out->verdict == OCV_VERDICT_OPEN && q->held && name && q->digest &&
+        local_images_is_ordinary(name, q->digest))
+        out->verdict = OCV_VERDICT_NONE;
+    if (out->verdict == OCV_VERDICT_OPEN && reference)
         fit_by_upstream(instance, q, reference, out);
-    if (kept || !has_verdict(out, "misfit") || out->fit[0])
+    if (kept || out->verdict != OCV_VERDICT_MISFIT || out->fit[0])
         return;
     if (reference) /* to find what would fit */
         fit_in_index(instance, q, reference, out);
@@ -188,12 +187,13 @@ static void report(const struct fit_question *q, const struct ocv_reference *ref
 {
     char line[2048];
     const char *image = q->reference ? q->reference : q->digest ? q->digest : "an image";
-    bool index = has_verdict(answer, "index"), lesser = has_verdict(answer, "lesser");
-    bool fit = answer->fit[0] && !lesser, none = has_verdict(answer, "none"), news = false;
+    bool index = answer->verdict == OCV_VERDICT_INDEX,
+         lesser = answer->verdict == OCV_VERDICT_LESSER;
+    bool fit = answer->fit[0] && !lesser, none = answer->verdict == OCV_VERDICT_NONE, news = false;
     if (!q->trusted)
         return;
     if (reference && q->digest && !q->properties &&
-        (lesser || none || has_verdict(answer, "fits"))) {
+        (lesser || none || answer->verdict == OCV_VERDICT_FITS)) {
         bool on = answer->choose == OCV_CHOOSE_ON; /* else the node is meant to use the default */
         news = local_images_report(reference, q->digest,
                                    on && lesser ? HERE_LESSER
@@ -201,7 +201,7 @@ static void report(const struct fit_question *q, const struct ocv_reference *ref
                                                 : HERE_FITS);
     }
     /* Under `warn` nothing else reports it: runtimes discard the output of hooks that succeed. */
-    if (!index && !has_verdict(answer, "misfit") && !(lesser && news))
+    if (!index && answer->verdict != OCV_VERDICT_MISFIT && !(lesser && news))
         return;
     snprintf(line, sizeof(line), "%.600s%s%s%s %s%s%s%s", image, answer->label[0] ? " (" : "",
              answer->label, answer->label[0] ? ")" : "",
@@ -218,18 +218,18 @@ static void report(const struct fit_question *q, const struct ocv_reference *ref
 static void apply_required(const struct instance *instance, const struct fit_question *q,
                            struct fit_answer *out)
 {
-    const char *unmet = has_verdict(out, "fits") || has_verdict(out, "lesser")
+    const char *unmet = out->verdict == OCV_VERDICT_FITS || out->verdict == OCV_VERDICT_LESSER
                             ? fit_unmet(instance, q->reference, q->given, out->properties)
                             : NULL;
     if (!unmet)
         return;
     snprintf(out->required, sizeof(out->required), "%s", unmet);
-    if (has_verdict(out, "lesser")) {
+    if (out->verdict == OCV_VERDICT_LESSER) {
         size_t n = strlen(out->reason);
         snprintf(out->reason + n, sizeof(out->reason) - n, ", and %s is required", unmet);
         return;
     }
-    out->verdict = "misfit";
+    out->verdict = OCV_VERDICT_MISFIT;
     snprintf(out->reason, sizeof(out->reason), "%s is required, but nothing here that uses it fits",
              unmet);
 }
@@ -283,7 +283,7 @@ static json_t *fit_trust(const struct instance *instance, const struct fit_quest
 int fit_answer(const struct instance *instance, const struct fit_question *asked,
                struct ocv_buffer *json, struct ocv_error *err)
 {
-    struct fit_answer answer = {0};
+    struct fit_answer answer = {.verdict = OCV_VERDICT_OPEN};
     struct fit_question question = *asked, *q = &question;
     ocv_auto(ocv_reference) reference = NULL;
     if (q->digest && !ocv_digest_wellformed(q->digest))
@@ -294,7 +294,7 @@ int fit_answer(const struct instance *instance, const struct fit_question *asked
         q->digest = reference->digest;
     enum ocv_choose choose = find_choose(instance, q);
     if (choose == OCV_CHOOSE_OFF) { /* nothing is chosen here, so nothing is checked */
-        answer.verdict = "none";
+        answer.verdict = OCV_VERDICT_NONE;
         snprintf(answer.reason, sizeof(answer.reason), "choose is off for it");
     } else {
         find_answer(instance, q, reference, &answer);
@@ -305,7 +305,7 @@ int fit_answer(const struct instance *instance, const struct fit_question *asked
         const struct ocv_preferences own =
             ocv_config_preferences_for(instance->settings->config, reference);
         if (ocv_preferences_deny(&own, NULL, NULL, &glob, &origin)) {
-            answer.verdict = "misfit";
+            answer.verdict = OCV_VERDICT_MISFIT;
             snprintf(answer.reason, sizeof(answer.reason),
                      "never taken here: deny has '%s' (%.300s)", glob, origin);
         }
@@ -313,20 +313,20 @@ int fit_answer(const struct instance *instance, const struct fit_question *asked
     answer.choose = choose;
     if (answer.each_pod) /* each pod gets its own build, so the node as a whole is no measure */
         answer.fit[0] = '\0';
-    if (!answer.verdict) {
-        answer.verdict = "unknown";
+    if (answer.verdict == OCV_VERDICT_OPEN) {
+        answer.verdict = OCV_VERDICT_UNKNOWN;
         snprintf(answer.reason, sizeof(answer.reason), "nothing is known about this image here");
     }
     ocv_text_clean(answer.label); /* text from outside, which may be cut within a character */
     ocv_text_clean(answer.reason);
     report(q, reference, &answer);
-    json_t *root = json_pack("{s:s, s:s, s:s, s:s}", "verdict", answer.verdict, "label",
-                             answer.label, "fit", answer.fit, "reason", answer.reason);
+    json_t *root = json_pack("{s:s, s:s, s:s, s:s}", "verdict", ocv_verdict_name(answer.verdict),
+                             "label", answer.label, "fit", answer.fit, "reason", answer.reason);
     if (root && answer.labels_only)
         json_object_set_new(root, "source", json_string("labels"));
     if (root && answer.choose != OCV_CHOOSE_ON)
         json_object_set_new(root, "choose", json_string(ocv_choose_name(answer.choose)));
-    bool ordinary = has_verdict(&answer, "none") || has_verdict(&answer, "unknown");
+    bool ordinary = answer.verdict == OCV_VERDICT_NONE || answer.verdict == OCV_VERDICT_UNKNOWN;
     json_t *config =
         root && ordinary && choose != OCV_CHOOSE_OFF ? fit_by_config(instance, q) : NULL;
     if (config)

@@ -5,6 +5,7 @@
 
 #include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/instance/instance.h"
+#include "lib/internal/records/daemon.h"
 #include "lib/internal/records/records.h"
 
 #include <jansson.h>
@@ -12,7 +13,7 @@
 #define REASON_MAX 1024u
 
 struct fit_answer {
-    const char *verdict; /* NULL: not known yet */
+    enum ocv_verdict verdict;
     char label[64], fit[64], reason[REASON_MAX];
     char properties[OCV_ENTRY_PROPERTIES_BYTES_MAX + 1]; /* that were checked */
     char required[256]; /* of a lesser image: the requirement of the configuration that it lacks */

@@ -29,7 +29,7 @@ int fit_by_properties(const struct instance *instance, const char *reference, co
     ocv_workload_input_free(&input);
     node_put(snapshot);
     out->each_pod = ocv_config_workload(config) != OCV_WORKLOAD_OFF;
-    out->verdict = status < 0 ? "unknown" : fits ? "fits" : "misfit";
+    out->verdict = status < 0 ? OCV_VERDICT_UNKNOWN : fits ? OCV_VERDICT_FITS : OCV_VERDICT_MISFIT;
     snprintf(out->label, sizeof(out->label), "%s", said->label ? said->label : "");
     snprintf(out->properties, sizeof(out->properties), "%s",
              said->properties ? said->properties : "");
@@ -56,11 +56,11 @@ struct recorded_claims {
 static int add_record(void *data, const struct ocv_record *record)
 {
     struct recorded_claims *said = data;
-    struct fit_answer one = {0};
+    struct fit_answer one = {.verdict = OCV_VERDICT_OPEN};
     if (!record->properties || fit_by_properties(said->instance, record->repository,
                                                  said->question->given, record, &one) < 0)
         return OCV_OK;
-    said->differ = said->differ || (said->n > 0 && strcmp(one.verdict, said->out->verdict) != 0);
+    said->differ = said->differ || (said->n > 0 && one.verdict != said->out->verdict);
     if (said->n++ > 0)
         return OCV_OK;
     *said->out = one;
@@ -73,14 +73,14 @@ static int add_record(void *data, const struct ocv_record *record)
 static int add_index(void *data, struct ocv_record_index *kept)
 {
     struct recorded_claims *said = data;
-    struct fit_answer one = {0};
+    struct fit_answer one = {.verdict = OCV_VERDICT_OPEN};
     ocv_auto_record here = {0};
     const struct ocv_entry *entry = ocv_index_find_digest(kept->index, said->question->digest);
     if (!entry || entry->code != OCV_REJECT_NONE || (kept->secret && !said->question->trusted) ||
         ocv_entry_describe(kept->index, entry, &here, NULL) < 0 ||
         fit_by_properties(said->instance, kept->repository, said->question->given, &here, &one) < 0)
         return OCV_OK;
-    said->differ = said->differ || strcmp(one.verdict, said->out->verdict) != 0;
+    said->differ = said->differ || one.verdict != said->out->verdict;
     return said->differ ? 1 : OCV_OK;
 }
 
@@ -100,7 +100,7 @@ bool fit_by_record(const struct instance *instance, const char *repository,
     }
     if (!said.differ && status >= 0)
         return true;
-    *out = (struct fit_answer){.verdict = "unknown"};
+    *out = (struct fit_answer){.verdict = OCV_VERDICT_UNKNOWN};
     snprintf(out->reason, sizeof(out->reason),
              "repositories with this digest disagree about it, and its name is unknown");
     return true;
@@ -115,12 +115,12 @@ struct record_review {
 static int review_record(void *data, const struct ocv_record *record)
 {
     struct record_review *all = data;
-    struct fit_answer answer = {0};
+    struct fit_answer answer = {.verdict = OCV_VERDICT_OPEN};
     const struct settings *settings = all->instance->settings;
     if (!record->properties ||
         ocv_config_choose(settings_for_text(settings, record->repository)) == OCV_CHOOSE_OFF ||
         fit_by_properties(all->instance, record->repository, NULL, record, &answer) < 0 ||
-        strcmp(answer.verdict, "misfit") != 0)
+        answer.verdict != OCV_VERDICT_MISFIT)
         return OCV_OK;
     log_line(LOG_LEVEL_WARNING, "%s (%s) no longer fits this node: %s",
              record->reference ? record->reference : record->child, answer.label, answer.reason);

@@ -10,10 +10,10 @@
 static bool has_property(const struct instance *instance, const char *reference, const char *given,
                          const char *property)
 {
-    struct fit_answer one = {0};
+    struct fit_answer one = {.verdict = OCV_VERDICT_OPEN};
     const struct ocv_record said = {.properties = property};
     return fit_by_properties(instance, reference, given, &said, &one) == OCV_OK &&
-           strcmp(one.verdict, "fits") == 0;
+           one.verdict == OCV_VERDICT_FITS;
 }
 
 const char *fit_unmet(const struct instance *instance, const char *reference, const char *given,

@@ -35,8 +35,10 @@ enum ocv_verdict {
     OCV_VERDICT_INDEX,   /**< an unresolved variant index */
     OCV_VERDICT_UNKNOWN, /**< variantd cannot tell, or there is no answer */
     OCV_VERDICT_LESSER,  /**< it runs, but another one of its index fits better */
+    OCV_VERDICT_WARNING, /**< a misfit by its labels or configuration alone; in no answer */
+    OCV_VERDICT_OPEN,    /**< not looked for yet; likewise */
 };
-/** "fits", "misfit", ... */
+/** "fits", "misfit", ..., "warning" */
 const char *ocv_verdict_name(enum ocv_verdict verdict);
 
 /** What is known about the image; unknown fields are NULL. Borrowed. */

@@ -15,6 +15,7 @@ static const char *const names[] = {
     [OCV_VERDICT_FITS] = "fits",       [OCV_VERDICT_MISFIT] = "misfit",
     [OCV_VERDICT_NONE] = "none",       [OCV_VERDICT_INDEX] = "index",
     [OCV_VERDICT_UNKNOWN] = "unknown", [OCV_VERDICT_LESSER] = "lesser",
+    [OCV_VERDICT_WARNING] = "warning",
 };
 
 const char *ocv_verdict_name(enum ocv_verdict verdict)
@@ -40,7 +41,7 @@ int ocv_verdict_parse(const void *bytes, size_t len, struct ocv_verdict_answer *
     *out = (struct ocv_verdict_answer){.verdict = OCV_VERDICT_UNKNOWN};
     OCV_TRY(ocv_json_load("answer of variantd", bytes, len, ANSWER_MAX, &root, err));
     const char *source = ocv_json_text(root, "source"), *word = ocv_json_text(root, "verdict");
-    for (size_t i = 0; word && i < sizeof(names) / sizeof(*names); i++)
+    for (size_t i = 0; word && i <= OCV_VERDICT_LESSER; i++)
         if (strcmp(names[i], word) == 0)
             out->verdict = (enum ocv_verdict)i;
     out->labels_only = source && strcmp(source, "labels") == 0;
