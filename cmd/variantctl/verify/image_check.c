@@ -148,7 +148,8 @@ static enum ocv_verdict compare_to_best(struct image_checker *j, const struct lo
               ocv_config_workload(config) == OCV_WORKLOAD_OFF;
     if (!image->name || !strpbrk(image->name, "/:") || ocv_digest_known(image->name))
         return verdict; /* the name now belongs to another image */
-    if (fits && on && known_lesser(j->records, k, j->cli->profile, choose, reason))
+    if (fits && on &&
+        known_best(j->records, k, j->cli->profile, choose, reason) == OCV_VERDICT_LESSER)
         verdict = OCV_VERDICT_LESSER;
     if (!j->ask || (!fits && verdict != OCV_VERDICT_NONE))
         return verdict;
@@ -208,8 +209,9 @@ void image_check(struct image_checker *j, const struct local_image *image, struc
     } else if (by_config) {
         known->by = "config";
     }
-    bool hopeless = !by_config && out->verdict == OCV_VERDICT_MISFIT &&
-                    known_none_fits(j->records, known, j->cli->profile, &choose);
+    bool hopeless =
+        !by_config && out->verdict == OCV_VERDICT_MISFIT &&
+        known_best(j->records, known, j->cli->profile, &choose, NULL) == OCV_VERDICT_MISFIT;
     ocv_workload_input_free(&input);
     if (hopeless &&
         ocv_buffer_printf(&out->text, NULL, "; nor does anything else of %s: remove it",

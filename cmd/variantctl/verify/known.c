@@ -111,45 +111,34 @@ void known_find(const char *records, const struct local_image *image, struct kno
         k->by = "labels";
 }
 
-bool known_lesser(const char *records, const struct known_image *k,
-                  const struct ocv_profile *profile, const struct ocv_resolve_options *choose,
-                  struct ocv_buffer *reason)
+enum ocv_verdict known_best(const char *records, const struct known_image *k,
+                            const struct ocv_profile *profile,
+                            const struct ocv_resolve_options *choose, struct ocv_buffer *reason)
 {
     struct ocv_record_index kept;
     ocv_auto(ocv_decision) decision = NULL;
-    bool lesser = false;
+    enum ocv_verdict verdict = OCV_VERDICT_OPEN;
     if (!k->repository || !k->digest ||
         ocv_record_find(records, k->repository, k->digest, &kept, NULL) < 0)
-        return false;
+        return verdict;
     if (ocv_resolve(kept.index, profile, choose, &decision, NULL) == OCV_OK) {
         const struct ocv_entry *best = ocv_decision_selected(decision);
-        lesser = best && ocv_index_find_digest(kept.index, k->digest) &&
-                 strcmp(best->digest, k->digest) != 0;
-        reason->len = lesser ? 0 : reason->len; /* the reason for a better entry takes precedence */
-        if (lesser && ocv_buffer_printf(reason, NULL, "%s fits it better",
-                                        best->label ? best->label : "the default") < 0)
-            lesser = false;
+        bool listed = ocv_index_find_digest(kept.index, k->digest) != NULL;
+        if (!best)
+            verdict = OCV_VERDICT_MISFIT;
+        else if (listed && strcmp(best->digest, k->digest) != 0)
+            verdict = OCV_VERDICT_LESSER;
+        if (verdict == OCV_VERDICT_LESSER && reason) {
+            reason->len = 0; /* why it fits is of no interest now */
+            if (ocv_buffer_printf(reason, NULL, "%s fits it better",
+                                  best->label ? best->label : "the default") < 0)
+                verdict = OCV_VERDICT_OPEN;
+        }
     }
     ocv_decision_free(decision);
-    decision = NULL;
+    decision = NULL; /* it points into the index */
     ocv_record_index_free(&kept);
-    return lesser;
-}
-
-bool known_none_fits(const char *records, const struct known_image *k,
-                     const struct ocv_profile *profile, const struct ocv_resolve_options *choose)
-{
-    struct ocv_record_index kept;
-    ocv_auto(ocv_decision) decision = NULL;
-    if (!k->repository || !k->digest ||
-        ocv_record_find(records, k->repository, k->digest, &kept, NULL) < 0)
-        return false;
-    bool none = ocv_resolve(kept.index, profile, choose, &decision, NULL) == OCV_OK &&
-                !ocv_decision_selected(decision);
-    ocv_decision_free(decision);
-    decision = NULL;
-    ocv_record_index_free(&kept);
-    return none;
+    return verdict;
 }
 
 enum ocv_verdict known_ask(const struct ocv_config *config, struct known_image *k,

@@ -102,13 +102,11 @@ void known_find(const char *records, const struct local_image *image, struct kno
 void known_forget(struct known_image *known);
 /** Set its label; without memory it keeps the old one. */
 void known_set_label(struct known_image *known, const char *label);
-/** For an image that fits: true if another entry of the kept index is better; `reason` says why. */
-bool known_lesser(const char *records, const struct known_image *known,
-                  const struct ocv_profile *profile, const struct ocv_resolve_options *choose,
-                  struct ocv_buffer *reason);
-/** True if no entry of the kept index fits this machine; false without an index. */
-bool known_none_fits(const char *records, const struct known_image *known,
-                     const struct ocv_profile *profile, const struct ocv_resolve_options *choose);
+/** What the kept index says: LESSER where another entry fits better, which `reason` (may be NULL)
+ *  gets; MISFIT where none fits this machine; else OPEN. */
+enum ocv_verdict known_best(const char *records, const struct known_image *known,
+                            const struct ocv_profile *profile,
+                            const struct ocv_resolve_options *choose, struct ocv_buffer *reason);
 /** Ask variantd, which may ask a registry, and which counts the images it is asked about: FITS,
  *  LESSER, MISFIT or NONE; OPEN if that is not known. `*answers` false: there is no daemon. */
 enum ocv_verdict known_ask(const struct ocv_config *config, struct known_image *known,
