@@ -71,8 +71,15 @@ static int add_image(void *data, const struct local_image *image)
     return status;
 }
 
-static int add_missed(struct image_report *l, const char *where, const struct ocv_error *why)
+static int look_at(void *data, const char *where, struct ocv_error *err)
 {
+    struct image_report *l = data;
+    return local_images(where, l->checker.cli->profile, add_image, l, err);
+}
+
+static int add_missed(void *data, const char *where, const struct ocv_error *why)
+{
+    struct image_report *l = data;
     cli_warn(l->checker.cli, why->status == OCV_ERR_ENGINE ? "%s: %s" : "%s is skipped: %s", where,
              why->message);
     return json_array_append_new(l->missed,
@@ -81,24 +88,13 @@ static int add_missed(struct image_report *l, const char *where, const struct oc
                : OCV_OK;
 }
 
-static int scan_everywhere(struct image_report *l, struct ocv_error *err)
+/* The directory that vpull uses without an engine, if it exists. */
+static int look_at_own(struct image_report *l, struct ocv_error *err)
 {
-    static const char *const engines[] = {"docker", "podman", "containerd"};
-    const struct ocv_profile *profile = l->checker.cli->profile;
-    int status = OCV_OK;
-    for (size_t i = 0; i < sizeof(engines) / sizeof(*engines) && status != OCV_ERR_NOMEM; i++) {
-        struct ocv_error why = {0};
-        status = local_images(engines[i], profile, add_image, l, &why);
-        if (status < 0 && status != OCV_ERR_NOMEM)
-            status = add_missed(l, engines[i], &why);
-    }
-    if (status == OCV_ERR_NOMEM)
-        return ocv_error_nomem(err);
-    /* the directory that vpull uses without an engine, if it exists */
     char own[4096] = "oci:";
-    if (!cli_images_directory(own + 4, sizeof(own) - 4) || access(own + 4, F_OK) < 0)
-        return OCV_OK;
-    return local_images(own, profile, add_image, l, err);
+    return cli_images_directory(own + 4, sizeof(own) - 4) && access(own + 4, F_OK) == 0
+               ? look_at(l, own, err)
+               : OCV_OK;
 }
 
 static int format_text(const struct image_report *l, struct ocv_buffer *out, struct ocv_error *err)
@@ -163,19 +159,10 @@ int cmd_images(struct cli *cli, int argc, char **argv)
     ocv_auto_json *missed = l.missed = json_array();
     if (!images || !missed)
         return ocv_error_nomem(err);
+    const struct local_walk walk = {&l.places, look_at, add_missed, &l};
+    OCV_TRY(local_walk(&walk, err));
     if (l.places.n == 0)
-        OCV_TRY(scan_everywhere(&l, err));
-    for (size_t i = 0; i < l.places.n; i++) { /* a place named by the user must answer */
-        const char *where = l.places.texts[i];
-        struct ocv_error why = {0};
-        int status = local_images(where, cli->profile, add_image, &l, &why);
-        if (status < 0 && status != OCV_ERR_ENGINE) {
-            *err = why;
-            return status;
-        }
-        if (status < 0)
-            OCV_TRY(add_missed(&l, where, &why));
-    }
+        OCV_TRY(look_at_own(&l, err));
     if (l.json) {
         OCV_TRY(format_document(json_pack("{s:s, s:O, s:O}", "schema", "dev.ocivariant.images/v1",
                                           "images", images, "notLookedAt", missed),

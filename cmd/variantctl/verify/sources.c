@@ -380,3 +380,23 @@ int local_images(const char *where, const struct ocv_profile *profile, local_ima
                              w.why.message);
     return OCV_OK;
 }
+
+int local_walk(const struct local_walk *walk, struct ocv_error *err)
+{
+    static const char *const engines[] = {"docker", "podman", "containerd"};
+    const size_t named = walk->named->n, n = named ? named : sizeof(engines) / sizeof(*engines);
+    for (size_t i = 0; i < n; i++) {
+        const char *where = named ? walk->named->texts[i] : engines[i];
+        struct ocv_error why = {0};
+        int status = walk->look(walk->data, where, &why);
+        if (status == OCV_ERR_NOMEM)
+            return ocv_error_nomem(err);
+        if (status < 0 && named && status != OCV_ERR_ENGINE) {
+            *err = why;
+            return status;
+        }
+        if (status < 0)
+            OCV_TRY(walk->missed(walk->data, where, &why));
+    }
+    return OCV_OK;
+}

@@ -22,11 +22,11 @@ struct verify {
     bool json, all;
     bool strict; /* a lesser image is a failure */
     bool repair;
-    bool trust;                     /* list what lacks a signature */
-    bool unread;                    /* an engine did not report on all its images */
-    int64_t every_ms;               /* 0: once */
-    size_t count[OCV_VERDICT_OPEN]; /* of each verdict */
-    size_t unrecorded, wanting;
+    bool trust;                           /* list what lacks a signature */
+    bool unread;                          /* an engine did not report on all its images */
+    int64_t every_ms;                     /* 0: once */
+    size_t count[OCV_VERDICT_OPEN];       /* of each verdict */
+    size_t unrecorded, wanting, answered; /* the last: places */
 };
 
 static int take_every(const struct ocv_option_given *given, struct ocv_error *err)
@@ -120,11 +120,27 @@ static int check_container(void *data, const struct local_image *image)
     return check_image(data, image);
 }
 
-static int check_place(struct verify *v, const char *where, struct ocv_error *err)
+static int check_place(void *data, const char *where, struct ocv_error *err)
 {
+    struct verify *v = data;
     OCV_TRY(local_images(where, v->cli->profile, check_image, v, err));
     if (ocv_workload_anywhere(v->cli->config))
         OCV_TRY(local_containers(where, check_container, v, err));
+    v->answered++;
+    return OCV_OK;
+}
+
+/* An engine that does not answer is a failure only if it was named. */
+static int note_missed(void *data, const char *where, const struct ocv_error *why)
+{
+    struct verify *v = data;
+    if (why->status == OCV_ERR_NOT_FOUND) {
+        cli_log(v->cli, "%s: %s", where, why->message);
+        return OCV_OK;
+    }
+    v->answered += why->status == OCV_ERR_ENGINE; /* what it does report has been checked */
+    v->unread = true;
+    cli_warn(v->cli, "%s: %s", where, why->message);
     return OCV_OK;
 }
 
@@ -183,43 +199,17 @@ static int print_table(const struct verify *v, struct ocv_error *err)
 /* The images of all places, in `v->results`, which `*out` owns. */
 static int check_all(struct verify *v, json_t **out, struct ocv_error *err)
 {
-    static const char *const engines[] = {"docker", "podman", "containerd"};
-    struct cli *cli = v->cli;
+    const struct local_walk walk = {&v->places, check_place, note_missed, v};
     json_decref(*out);
     v->results = *out = json_array();
     if (!*out)
         return ocv_error_nomem(err);
-    size_t answered = v->places.n;
-    for (size_t i = 0; v->places.n == 0 && i < sizeof(engines) / sizeof(*engines); i++) {
-        /* An engine that does not answer is a failure only if it was named. */
-        struct ocv_error why = {0};
-        int status = check_place(v, engines[i], &why);
-        answered += status == OCV_OK || status == OCV_ERR_ENGINE;
-        if (status == OCV_ERR_NOT_FOUND) {
-            cli_log(cli, "%s: %s", engines[i], why.message);
-        } else if (status < 0) { /* images that it does report have been checked */
-            v->unread = true;
-            cli_warn(cli, "%s: %s", engines[i], why.message);
-        }
-    }
-    if (!answered) {
-        ocv_error_set(err, OCV_ERR_NOT_FOUND, "no engine answers here");
-        ocv_error_hint(err, "--from oci:DIR, or -v to see why");
-        return OCV_ERR_NOT_FOUND;
-    }
-    for (size_t i = 0; i < v->places.n; i++) {
-        struct ocv_error why = {0};
-        int status = check_place(v, v->places.texts[i], &why);
-        if (status < 0 && status != OCV_ERR_ENGINE) {
-            *err = why;
-            return status;
-        }
-        if (status < 0) {
-            v->unread = true;
-            cli_warn(cli, "%s: %s", v->places.texts[i], why.message);
-        }
-    }
-    return OCV_OK;
+    OCV_TRY(local_walk(&walk, err));
+    if (v->answered)
+        return OCV_OK;
+    ocv_error_set(err, OCV_ERR_NOT_FOUND, "no engine answers here");
+    ocv_error_hint(err, "--from oci:DIR, or -v to see why");
+    return OCV_ERR_NOT_FOUND;
 }
 
 static void end_verify(struct verify *v)

@@ -75,6 +75,18 @@ const char *local_images_socket(const char *where);
  *  podman, and a name in "containerd:NS", a namespace of ctr. */
 int local_images_named(const char *where, const char *name, local_image_visit visit, void *data,
                        struct ocv_error *err) OCV_WARN_UNUSED;
+/** The places that were named, or every engine. */
+struct local_walk {
+    const struct ocv_option_list *named;
+    int (*look)(void *data, const char *where, struct ocv_error *err); /**< as local_images */
+    /** At a place that did not list all its images: OCV_ERR_ENGINE, or, where nobody named it, any
+     *  error. A status below 0 ends the walk. */
+    int (*missed)(void *data, const char *where, const struct ocv_error *why);
+    void *data;
+};
+/** Look at each. A named place has to answer. */
+int local_walk(const struct local_walk *walk, struct ocv_error *err) OCV_WARN_UNUSED;
+
 /** Visit the images of running containers at the same places, each with the container's devices;
  *  `where` is "PLACE, container NAME". A layout and CRI have none. Containers that cannot be read
  * are skipped. */
