@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a kubelet's runtime answers about its images, as cri-images reads it. The first byte: a list
  * of images, or the status of one. */
-#include "plugins/cri-images/images.c"
+#define main cri_images_main
+#include "plugins/cri-images/cri-images.c"
+#undef main
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,11 +25,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (data[0] & 1) {
         ocv_auto_json *one = json_pack("{s:s}", "Id", "sha256:00");
-        (void)!images_add_config(one, data + 1, size - 1, NULL);
+        (void)!add_config(one, data + 1, size - 1, NULL);
         check(json_object_size(one) == 1 || json_is_object(json_object_get(one, "Config")));
         return 0;
     }
-    if (images_list_json(data + 1, size - 1, &images, NULL) < 0)
+    if (list_json(data + 1, size - 1, &images, NULL) < 0)
         return 0;
     json_array_foreach(images, i, image)
     {
