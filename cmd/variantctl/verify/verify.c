@@ -84,8 +84,8 @@ static const struct cli_command command = {
     .end = "\n"
            "Examples:\n"
            "  variantctl verify --from oci:images\n"
-           "  variantctl verify --strict --profile h100.json --from oci:images\n"
-           "  variantctl verify --from cri --every 10m --repair\n"};
+           "  variantctl verify --all --from oci:images --json\n"
+           "  variantctl verify --strict --profile h100.json --from oci:images\n"};
 
 static int check_image(void *data, const struct local_image *image)
 {

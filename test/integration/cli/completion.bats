@@ -109,7 +109,7 @@ commands()
     for to in $(offered vpull --to '' | sed 's/ :.*//'); do
         grep -qE -- "^--to:.* $to" <<<"$output"
     done
-    [ "$(offered variantctl images --from '')" = "docker podman containerd :4" ]
+    [ "$(offered variantctl images --from '')" = "docker podman containerd cri :4" ]
     [ "$(offered variantctl verify --from oci:im)" = "oci:images :6" ]
 }
 
