@@ -23,7 +23,8 @@ struct image_report {
 static const struct ocv_option options[] = {
     {.name = "from",
      .value = "PLACE",
-     .help = "docker, podman, containerd, cri or oci:DIR; or more",
+     .help = "docker, podman, containerd, cri or oci:DIR\n"
+             "again for more (every engine that answers)",
      OCV_OPTION_LIST(struct image_report, places)},
     CLI_FORMAT(struct image_report, json, "what is printed (text)"),
     OCV_OPTIONS_END};

@@ -348,10 +348,10 @@ int local_images(const char *where, const struct ocv_profile *profile, local_ima
     if (strcmp(where, "docker") != 0 && strcmp(where, "podman") != 0) {
         char question[OCV_NEAREST_QUESTION_MAX];
         const char *meant = ocv_nearest(where, places, sizeof(places) / sizeof(*places));
-        return ocv_error_set(
-            err, OCV_ERR_INVALID,
-            "invalid value '%.100s' for --from: docker, podman, containerd, cri or oci:DIR%s",
-            where, ocv_nearest_question(meant, question));
+        return ocv_error_set(err, OCV_ERR_INVALID,
+                             "invalid value '%.100s' for --from: docker, podman, containerd, "
+                             "cri[:/SOCKET] or oci:DIR%s",
+                             where, ocv_nearest_question(meant, question));
     }
     const char *const all[] = {where, "images", "-q", "--no-trunc", NULL};
     const char *const nameless[] = {where,      "images",        "-q", "--no-trunc",

@@ -226,7 +226,7 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
         return code;
     if (cli->n_arguments) {
         ocv_error_set(err, OCV_ERR_INVALID, "verify takes no argument, not '%s'", *cli->arguments);
-        ocv_error_hint(err, "--from docker, podman, containerd or oci:DIR");
+        ocv_error_hint(err, "--from docker, podman, containerd, cri or oci:DIR");
         return OCV_ERR_INVALID;
     }
     if (v.every_ms && !verify_is_round(cli, v.every_ms, &code))

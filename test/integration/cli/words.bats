@@ -82,7 +82,7 @@ said()
 @test "misspelt engines, destinations, values, rules and keys" {
     said "variantctl: invalid value 'dokcer' for the engine: containerd, docker, podman, crio; did you mean 'docker'?" \
         "$VARIANTCTL" setup dokcer
-    said "variantctl: invalid value 'dokcer' for --from: docker, podman, containerd, cri or oci:DIR; did you mean 'docker'?" \
+    said "variantctl: invalid value 'dokcer' for --from: docker, podman, containerd, cri[:/SOCKET] or oci:DIR; did you mean 'docker'?" \
         "$VARIANTCTL" verify --from dokcer
     said "vpull: invalid value 'contaienrd' for --to: docker, podman, nerdctl, containerd, oci:DIR[:TAG], docker-archive:FILE; did you mean 'containerd'?" "$VPULL" --to contaienrd x
     said "vpull: invalid value 'oic:x' for --to: docker, podman, nerdctl, containerd, oci:DIR[:TAG], docker-archive:FILE; did you mean 'oci'?" "$VPULL" --to oic:x x
