@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from .library import Entry, Fleet, Index, Library, Match, OcvError, Policy, Profile
+from .library import Entry, Library, Match, OcvError, Policy
 
 log = logging.getLogger(__name__)
 
@@ -102,14 +102,27 @@ def room_of(tracker: Any, wanted: Sequence[tuple[Any, Any]], most: int, ever: bo
     return room
 
 
+def rules() -> Any:
+    """The C library, or where it is not installed the same rules in Python."""
+    try:
+        return Library()
+    except OSError as absent:
+        try:
+            from . import pure
+        except ImportError:
+            raise absent from None
+        log.warning("%s: the Python package ocivariant is used instead", absent)
+        return pure.Library()
+
+
 class Decider:
     """Decides for one session after the other. `policy` UNPINNED (agents pull the name that the user gave, so a build
     is for agents that take it by themselves) or HOMOGENEOUS (for who pins the image: Decision.pin)."""
 
-    def __init__(self, source: Source, library: Library | None = None, policy: Policy = Policy.UNPINNED) -> None:
+    def __init__(self, source: Source, library: Any = None, policy: Policy = Policy.UNPINNED) -> None:
         self._source, self._policy = source, policy
-        self._library = library or Library()
-        self._fleet = Fleet(self._library)
+        self._library = library or rules()
+        self._fleet = self._library.fleet()
         self._seen: Agents | None = None
         self._matches: dict[bytes, Match | None] = {}
         self._tiers: dict[Match, tuple[int, dict[int, int]]] = {}  # number of classes, and their ranks
@@ -129,7 +142,7 @@ class Decider:
         places: dict[str, int] = {}
         for name, document in now.profiles.items():
             try:
-                profile = Profile(self._library, document)
+                profile = self._library.profile(document)
                 if profile.class_name() != name:
                     raise OcvError(f"it is of class {profile.class_name()}")
                 places[name] = self._fleet.add(profile)
@@ -146,9 +159,9 @@ class Decider:
                 if old is not None:
                     self._tiers.pop(old, None)
             self._matches[image.index] = None  # also if it cannot be read
-            index = Index(self._library, image.index)
+            index = self._library.index(image.index)
             if index.has_variants():
-                self._matches[image.index] = Match(self._fleet, index)
+                self._matches[image.index] = self._library.match(self._fleet, index)
         match = self._matches[image.index]
         if match is not None:
             match.update()

@@ -176,6 +176,18 @@ class Library:
     def version(self) -> str:
         return _text(self.get("version"))
 
+    def profile(self, document: bytes) -> Profile:
+        return Profile(self, document)
+
+    def index(self, document: bytes) -> Index:
+        return Index(self, document)
+
+    def fleet(self) -> Fleet:
+        return Fleet(self)
+
+    def match(self, fleet: Fleet, index: Index) -> Match:
+        return Match(fleet, index)
+
 
 class _Owned:
     """A handle that the library gave, freed with the object."""

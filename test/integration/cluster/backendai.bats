@@ -11,7 +11,7 @@ setup_file()
     local kind
     state_start
     export NODES=$STATE/said INDEX=$STATE/index.json NODE=h100 PYTHONDONTWRITEBYTECODE=1
-    export PYTHONPATH=$OCV_TOP/contrib/backendai:$STATE/site
+    export PYTHONPATH=$OCV_TOP/contrib/backendai:$OCV_TOP/contrib/python:$STATE/site
     [ -n "${OCV_INSTALLED:-}" ] || export LD_LIBRARY_PATH=$OCV_BUILD
     mkdir -p "$STATE/nodes/gang" "$NODES"
     python3 "$OCV_TOP/test/integration/claim_nodes.py" "$STATE/nodes"
@@ -58,7 +58,7 @@ check()
 
 @test "every case of the scripts is a test here" {
     local file name
-    for file in decide profile database place; do
+    for file in decide pure profile database place; do
         sed -n 's/^def \([a-z_]*\)():$/\1/p' "$OCV_TOP/test/oracles/backendai/$file.py" | while read -r name; do
             [ "$file/$name" = place/pool ] || [ "$file/$name" = database/calls ] ||
                 grep -qh "[a-z]* $file $name\$" "${BATS_TEST_FILENAME%.bats}"*.bats || { echo "$file $name" && false; }
@@ -110,6 +110,21 @@ check()
 
 @test "a recorded heartbeat has the profile, of the same class" {
     decide decide recorded
+}
+
+@test "without the C library: classes, orders, placements and reasons are the same" {
+    decide pure same
+}
+
+@test "without the C library: sessions are decided alike, and without the Python package not at all" {
+    local name
+    for name in gang pinned single busy room once unknown change; do
+        OCIVARIANT_LIBRARY=/nonexistent decide decide "$name" 2>"$STATE/pure.log"
+        grep -q 'nonexistent.*the Python package ocivariant is used instead' "$STATE/pure.log"
+    done
+    run -1 env OCIVARIANT_LIBRARY=/nonexistent PYTHONPATH="$OCV_TOP/contrib/backendai" python3 -c \
+        'from ocivariant_backendai.decide import rules; rules()'
+    [[ "$output" == *"OSError: /nonexistent: cannot open shared object file"* ]] || { echo "$output" && false; }
 }
 
 @test "the plug-in says what variantctl export backendai prints" {
