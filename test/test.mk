@@ -9,11 +9,13 @@
 #   make check-kernel KERNEL=VMLINUZ    what depends on the kernel, on that one in a virtual machine
 #   make check-wheels                   what derive reads in published wheels, against NVIDIA's and LLVM's tools
 #                                       (24 GB from the Python package index; WHEELS=DIR keeps them)
+#   make check-random                   20,000 choices (CASES) by C, Go and Python, variantlib and uv
 #   make wheel                          contrib/python as a wheel
 #   make fuzz FUZZ_SECONDS=60           every fuzz target for so long
 #   make BUILD/test/unit/AREA/run       the unit tests of a directory; it takes the names of files
 
 OCV_FIXTURES ?= ../shared/fixtures
+CASES ?= 20000
 SECTIONS     ?=
 FUZZ_SECONDS ?= 10
 UNIT_SRC  := $(sort $(filter-out test/unit/header/%,$(wildcard test/unit/*/*.c)))
@@ -155,7 +157,7 @@ $(BUILD)/test/header/%.cc.ok: test/unit/header/header_alone.cc $(wildcard lib/in
 	$(call quiet,CXX,$*)$(CXX) -std=c++11 $(HEADER_FLAGS) -DHEADER='"$*"' -c $< -o $@
 
 .SECONDARY:
-.PHONY: deb rpm image wheel wheel-only check-all check-rest check-packages check-wheels check-kernel abi tests tools fuzzers benches headers deps bench-deps check lint fuzz bench bench-quick demo ci print-cflags
+.PHONY: deb rpm image wheel wheel-only check-all check-rest check-packages check-wheels check-random check-kernel abi tests tools fuzzers benches headers deps bench-deps check lint fuzz bench bench-quick demo ci print-cflags
 tests: $(UNIT_BIN) $(TOOL_BIN)
 tools: $(TOOL_BIN)
 fuzzers: $(FUZZ_BIN)
@@ -186,6 +188,14 @@ check-packages:
 check-wheels: $(BUILD)/libexec/content-scan all tools
 	python3 test/wheels/check.py $(if $(WHEELS),$< $(WHEELS),--delete $< $(BUILD)/wheels)
 	WHEELS=$(abspath $(or $(WHEELS),$(BUILD)/wheels)) OCV_BUILD=$(abspath $(BUILD)) bats test/wheels/images.bats
+
+# choices at random by C, Go and Python, and by variantlib and uv where OCV_VARIANTLIB and OCV_UV name them; uv takes
+# most of the hour
+check-random: all
+	cd contrib/go/ocivariant && go build -o $(abspath $(BUILD))/ocivariant-vectors ./cmd/ocivariant-vectors
+	BUILD=$(BUILD) VARIANTCTL=$(BUILD)/variantctl test/spec/random-compare $(CASES) -- $(BUILD)/ocivariant-vectors test/spec/c-adapter
+	$(if $(OCV_VARIANTLIB),VARIANTCTL=$(BUILD)/variantctl $(OCV_VARIANTLIB) test/oracles/order.py $(CASES))
+	$(if $(OCV_UV),UV=$(OCV_UV) VARIANTCTL=$(BUILD)/variantctl python3 test/oracles/order_uv.py $(CASES))
 
 # what depends on the kernel, on another one: KERNEL=VMLINUZ (test/kernel.sh)
 KERNEL_TESTS := variantctl/test_setup_tree base/test_spawn base/test_unix_socket variantd/test_variantd_listen \

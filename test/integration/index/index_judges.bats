@@ -15,14 +15,14 @@ teardown()
 
 @test "variantlib gives the builds of an index the same order" {
     [ -n "${OCV_VARIANTLIB:-}" ] || skip "OCV_VARIANTLIB names no python3 with variantlib"
-    run -0 "$OCV_VARIANTLIB" "$OCV_TOP/test/oracles/order.py" 300
-    [[ $output == "300 cases, "*" 0 differences "* ]]
+    run -0 "$OCV_VARIANTLIB" "$OCV_TOP/test/oracles/order.py" 1000
+    [[ $output == "1000 cases, "*" 0 differences "* ]]
 }
 
 @test "uv takes the same build for a driver and a GPU" {
     [ -n "${OCV_UV:-}" ] || skip "OCV_UV names no uv"
-    UV=$OCV_UV run -0 python3 "$OCV_TOP/test/oracles/order_uv.py" 100
-    [[ $output == "100 cases, "*" 0 differences "* ]]
+    UV=$OCV_UV run -0 python3 "$OCV_TOP/test/oracles/order_uv.py" 1000
+    [[ $output == "1000 cases, "*" 0 differences "* ]]
 }
 
 @test "crane takes the first variant of an index without a default, and the default where there is one" {
