@@ -225,10 +225,11 @@ entry()
 @test "a tag seen before on a failing registry is asked for with one HEAD, then as if it were new" {
     start_bad
     export XDG_CACHE_HOME=$STATE/cache
-    mkdir -p "$XDG_CACHE_HOME/ocivariant/tags"
-    name=$(printf %s "$BAD/m429long/x:1" | sha256sum | cut -d' ' -f1)
+    tags=$XDG_CACHE_HOME/ocivariant/tags/$("$VPULL" --version | cut -d' ' -f2)
+    mkdir -p "$tags"
+    name=sha256-$(printf %s "$BAD/m429long/x:1" | sha256sum | cut -d' ' -f1)
     printf 'application/vnd.oci.image.index.v1+json sha256:%s\n{}' \
-        "$(printf {} | sha256sum | cut -d' ' -f1)" >"$XDG_CACHE_HOME/ocivariant/tags/$name"
+        "$(printf {} | sha256sum | cut -d' ' -f1)" >"$tags/$name"
     curl -sf "http://$BAD/log" >/dev/null
     fails 1 "429" "$BAD/m429long/x:1"
     run -0 curl -sf "http://$BAD/log"

@@ -353,7 +353,7 @@ END
     run -0 --separate-stderr "$VPULL" --print-ref --profile "$H100" "$REGISTRY/demo/moving:1"
     [ "$output" = "$REGISTRY/demo/moving@$(digest_of null)" ]
     # a damaged cache is only a miss
-    for file in "$XDG_CACHE_HOME"/ocivariant/tags/*; do
+    for file in "$XDG_CACHE_HOME"/ocivariant/tags/*/*; do
         echo garbage >"$file"
     done
     run -0 --separate-stderr "$VPULL" --print-ref --profile "$H100" "$REGISTRY/demo/moving:1"
@@ -361,23 +361,23 @@ END
 }
 
 @test "the cache of tags is bounded, and loses what killed runs left" {
-    local tags=$STATE/cache2/ocivariant/tags i name
+    local tags i
+    tags=$STATE/cache2/ocivariant/tags/$("$VPULL" --version | cut -d' ' -f2)
     export XDG_CACHE_HOME=$STATE/cache2
     mkdir -p "$tags"
     for ((i = 1; i <= 1001; i++)); do
-        printf -v name %064x $i
-        : >"$tags/$name"
+        : >"$tags/sha256-$i"
     done
-    touch -d '2001-01-01' "$tags/$(printf %064x 7)"
-    touch -d '2001-01-02' "$tags/$(printf %064x 8)"
-    touch -d '2 hours ago' "$tags/$(printf %064x 9).killed"
-    touch "$tags/$(printf %064x 9).atwork" "$tags/somebody-elses"
+    touch -d '2001-01-01' "$tags/sha256-7"
+    touch -d '2001-01-02' "$tags/sha256-8"
+    touch -d '2 hours ago' "$tags/.tmp-killed"
+    touch "$tags/.tmp-atwork" "$tags/somebody-elses"
     run -0 --separate-stderr "$VPULL" --print-ref --profile "$H100" "$IMAGE"
-    [ "$(find "$tags" -regex '.*/[0-9a-f]*' | wc -l)" = 1000 ]
-    [ ! -e "$tags/$(printf %064x 7)" ]
-    [ ! -e "$tags/$(printf %064x 8)" ]
-    [ ! -e "$tags/$(printf %064x 9).killed" ]
-    [ -e "$tags/$(printf %064x 9).atwork" ]
+    [ "$(find "$tags" -name 'sha256-*' | wc -l)" = 1000 ]
+    [ ! -e "$tags/sha256-7" ]
+    [ ! -e "$tags/sha256-8" ]
+    [ ! -e "$tags/.tmp-killed" ]
+    [ -e "$tags/.tmp-atwork" ]
     [ -e "$tags/somebody-elses" ]
     run -0 --separate-stderr "$VPULL" -v --print-ref --profile "$H100" "$IMAGE"
     [[ $stderr == *"is unchanged"* ]]
