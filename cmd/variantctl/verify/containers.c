@@ -112,7 +112,7 @@ static json_t *spec_of_docker(const json_t *container, bool *asked)
 }
 
 /* The containers of an engine, or of a containerd namespace. */
-struct place_walk {
+struct engine_containers {
     const char *place; /* "docker", "podman", "containerd:NAMESPACE" */
     local_image_visit visit;
     void *data;
@@ -120,7 +120,7 @@ struct place_walk {
 
 static int inspect_container(void *data, char *id, struct ocv_error *err)
 {
-    const struct place_walk *in = data;
+    const struct engine_containers *in = data;
     const char *const argv[] = {in->place, "container", "inspect", id, NULL};
     ocv_auto_json *list = capture_json(argv);
     const json_t *container = json_array_get(list, 0);
@@ -144,7 +144,7 @@ static int inspect_container(void *data, char *id, struct ocv_error *err)
 
 static int visit_task(void *data, char *id, struct ocv_error *err)
 {
-    const struct place_walk *in = data;
+    const struct engine_containers *in = data;
     const char *const argv[] = {"ctr", "--namespace", in->place + 11, "containers", "info",
                                 id,    NULL};
     ocv_auto_json *info = capture_json(argv);
@@ -162,7 +162,7 @@ static int visit_task(void *data, char *id, struct ocv_error *err)
 
 static int namespace_containers(void *data, char *ns, struct ocv_error *err)
 {
-    struct place_walk one = *(const struct place_walk *)data;
+    struct engine_containers one = *(const struct engine_containers *)data;
     const char *const argv[] = {"ctr", "--namespace", ns, "tasks", "ls", "-q", NULL};
     char place[300];
     snprintf(place, sizeof(place), "containerd:%.250s", ns);
@@ -173,7 +173,7 @@ static int namespace_containers(void *data, char *ns, struct ocv_error *err)
 int local_containers(const char *where, local_image_visit visit, void *data, struct ocv_error *err)
 {
     const char *const ps[] = {where, "ps", "-q", "--no-trunc", NULL};
-    struct place_walk w = {.place = where, .visit = visit, .data = data};
+    struct engine_containers w = {.place = where, .visit = visit, .data = data};
     if (strcmp(where, "containerd") == 0)
         return client_each_namespace(namespace_containers, &w, err);
     if (strcmp(where, "docker") == 0 || strcmp(where, "podman") == 0)

@@ -43,8 +43,8 @@ int fit_by_properties(const struct instance *instance, const char *reference, co
     return status;
 }
 
-/* All claims about one digest. */
-struct recorded_claims {
+/* What all records of one digest say. */
+struct digest_records {
     const struct instance *instance;
     const struct fit_question *question;
     struct fit_answer *out;
@@ -55,7 +55,7 @@ struct recorded_claims {
 
 static int add_record(void *data, const struct ocv_record *record)
 {
-    struct recorded_claims *said = data;
+    struct digest_records *said = data;
     struct fit_answer one = {.verdict = OCV_VERDICT_OPEN};
     if (!record->properties || fit_by_properties(said->instance, record->repository,
                                                  said->question->given, record, &one) < 0)
@@ -72,7 +72,7 @@ static int add_record(void *data, const struct ocv_record *record)
 
 static int add_index(void *data, struct ocv_record_index *kept)
 {
-    struct recorded_claims *said = data;
+    struct digest_records *said = data;
     struct fit_answer one = {.verdict = OCV_VERDICT_OPEN};
     ocv_auto_record here = {0};
     const struct ocv_entry *entry = ocv_index_find_digest(kept->index, said->question->digest);
@@ -89,7 +89,7 @@ bool fit_by_record(const struct instance *instance, const char *repository,
                    size_t size)
 {
     const char *records = instance->settings->records, *digest = q->digest;
-    struct recorded_claims said = {instance, q, out, reference, size, 0, false};
+    struct digest_records said = {instance, q, out, reference, size, 0, false};
     int status = ocv_record_walk(records, repository, digest, add_record, &said, NULL);
     if (status < 0 || said.n == 0)
         return false;

@@ -56,10 +56,10 @@ int ocv_glob_canonical(const char *glob, char **out, struct ocv_error *err)
     return OCV_OK;
 }
 
-/* All places of the pattern that a name may have come to are followed at once, so that no pattern
- * takes longer than its length times the name's. Of a component "**" the first place is before it,
- * the second within it. */
-struct places {
+/* All positions in the pattern that a name may have come to are followed at once, so that no
+ * pattern takes longer than its length times the name's. Of a component "**" the first is before
+ * it, the second within it. */
+struct positions {
     bool at[GLOB_BYTES_MAX + 16]; /* "library/" may have been put in */
 };
 
@@ -73,7 +73,7 @@ static bool within_deep(const char *pattern, size_t i)
     return i > 0 && is_deep(pattern, i - 1);
 }
 
-static void enter_state(struct places *p, const char *pattern, size_t i)
+static void enter_state(struct positions *p, const char *pattern, size_t i)
 {
     if (p->at[i])
         return;
@@ -89,14 +89,14 @@ static void enter_state(struct places *p, const char *pattern, size_t i)
 
 bool ocv_glob_match(const char *pattern, const char *name)
 {
-    struct places now = {0};
+    struct positions now = {0};
     size_t n = strlen(pattern);
     enter_state(&now, pattern, 0);
     for (; *name; name++) {
-        struct places next = {0};
+        struct positions next = {0};
         for (size_t i = 0; i < n; i++) {
             if (!now.at[i] || is_deep(pattern, i))
-                continue; /* the place within it goes on */
+                continue; /* the position within it goes on */
             if (within_deep(pattern, i)) {
                 next.at[i] = true;
                 if (*name == '/' && pattern[i + 1] == '/')

@@ -12,8 +12,8 @@
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-static void claim_code(const struct ocv_content *content, enum ocv_content_fact fact,
-                       const char *value, struct ocv_content_claim *out)
+static void check_code(const struct ocv_content *content, enum ocv_content_fact fact,
+                       const char *value, struct ocv_content_evidence *out)
 {
     size_t exact = 0;
     struct ocv_content_set set;
@@ -49,11 +49,11 @@ static void claim_code(const struct ocv_content *content, enum ocv_content_fact 
         snprintf(out->found, sizeof(out->found), "GPUs whose .kpack archives are not here");
 }
 
-void ocv_content_claim(const struct ocv_content *content, struct ocv_property property,
-                       struct ocv_content_claim *out)
+void ocv_content_check(const struct ocv_content *content, struct ocv_property property,
+                       struct ocv_content_evidence *out)
 {
     char value[OCV_CONTENT_TARGET_MAX];
-    *out = (struct ocv_content_claim){0};
+    *out = (struct ocv_content_evidence){0};
     for (size_t i = 0; i < COUNT(content_properties); i++) {
         const struct content_property *rule = &content_properties[i];
         size_t before = strlen(rule->before), after = strlen(rule->after);
@@ -68,7 +68,7 @@ void ocv_content_claim(const struct ocv_content *content, struct ocv_property pr
         for (char *at = value; strstr(value, "generic") && (at = strchr(at, '_'));)
             *at = '-';
         if (rule->fact != OCV_CONTENT_X86_LEVEL) {
-            claim_code(content, rule->fact, value, out);
+            check_code(content, rule->fact, value, out);
             return;
         }
         const struct ocv_content_highest *level = &content->derived.level;
@@ -80,7 +80,7 @@ void ocv_content_claim(const struct ocv_content *content, struct ocv_property pr
         snprintf(out->found, sizeof(out->found), "%s%s%s", rule->before, level->value, rule->after);
         return;
     }
-    /* Files that need version 12 of a library are not kept by a claim of 11. */
+    /* Files that need version 12 of a library are not kept by a property of 11. */
     for (size_t i = 0; i < content->derived.n_needs; i++) {
         const struct ocv_content_needs *needs = &content->derived.needs[i];
         if (!needs->rule->ns || strcmp(needs->rule->ns, property.ns) != 0 ||
@@ -107,7 +107,7 @@ void ocv_content_claim(const struct ocv_content *content, struct ocv_property pr
              "cannot read");
 }
 
-static bool claim_says(const char *text, struct ocv_property property, bool value)
+static bool property_says(const char *text, struct ocv_property property, bool value)
 {
     size_t ns = strlen(property.ns), feature = strlen(property.feature);
     return !strncmp(text, property.ns, ns) && !strncmp(text + ns, " :: ", 4) &&
@@ -116,7 +116,7 @@ static bool claim_says(const char *text, struct ocv_property property, bool valu
            (!value || !strcmp(text + ns + 8 + feature, property.value));
 }
 
-/* Of a version or a level it is enough to claim some value; targets are a set. */
+/* Of a version or a level it is enough to say some value; targets are a set. */
 static bool is_set(struct ocv_property property)
 {
     for (size_t i = 0; i < COUNT(content_properties); i++)
@@ -126,17 +126,17 @@ static bool is_set(struct ocv_property property)
     return false;
 }
 
-const char *ocv_content_unclaimed(const struct ocv_content *content,
-                                  const struct ocv_property *claims, size_t n, size_t i)
+const char *ocv_content_unsaid(const struct ocv_content *content, const struct ocv_property *said,
+                               size_t n, size_t i)
 {
     for (size_t k = 0; k < content->derived.n_properties; k++) {
-        bool feature = false, claimed = false;
+        bool feature = false, value = false;
         for (size_t c = 0; c < n; c++) {
-            feature = feature || (is_set(claims[c]) &&
-                                  claim_says(content->derived.properties[k], claims[c], false));
-            claimed = claimed || claim_says(content->derived.properties[k], claims[c], true);
+            feature = feature || (is_set(said[c]) &&
+                                  property_says(content->derived.properties[k], said[c], false));
+            value = value || property_says(content->derived.properties[k], said[c], true);
         }
-        if (feature && !claimed && !i--)
+        if (feature && !value && !i--)
             return content->derived.properties[k];
     }
     return NULL;

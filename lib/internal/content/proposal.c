@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Properties that an image's files allow to claim, and the drivers of CUDA that they go with. */
+/* Properties that an image's files support, and the drivers of CUDA that they go with. */
 #include "lib/base/cleanup.h"
 #include "lib/internal/content/derived.h"
 
@@ -15,7 +15,7 @@
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 /* What the properties of CUDA are made of. */
-struct cuda_claim {
+struct cuda_proposal {
     const struct ocv_content_report *report;
     size_t machine, compiled; /* devices that run machine code of every file; others */
     char built[32];           /* "12.8", or "12" where the minor version is not known */
@@ -108,7 +108,7 @@ static bool is_given(const struct ocv_content_told *told, const char *property)
 
 /* Which drivers the devices go with, as versions of CUDA. `major`: what the files need, "12", or
  * empty where they do not say. */
-static int propose_drivers(struct cuda_claim *c, const struct ocv_content_told *told,
+static int propose_drivers(struct cuda_proposal *c, const struct ocv_content_told *told,
                            struct ocv_content_derived *out, const char *major,
                            struct ocv_error *err)
 {
@@ -156,7 +156,7 @@ static int propose_drivers(struct cuda_claim *c, const struct ocv_content_told *
 
 /* The other entry: the properties, but of devices those with machine code alone, and of the
  * versions the first of the major one. */
-static int propose_base(struct ocv_content_derived *out, const struct cuda_claim *c,
+static int propose_base(struct ocv_content_derived *out, const struct cuda_proposal *c,
                         const struct ocv_content_told *told, struct ocv_error *err)
 {
     static const char version[] = OCV_TOOLKIT_NAMESPACE " :: " OCV_TOOLKIT_VERSION " :: ";
@@ -193,7 +193,7 @@ int ocv_content_propose(const struct ocv_content_report *report,
                         const struct ocv_content_told *told, struct ocv_content_derived *out,
                         struct ocv_error *err)
 {
-    struct cuda_claim c = {.report = report};
+    struct cuda_proposal c = {.report = report};
     for (size_t i = 0; i < out->n_targets; i++) {
         struct ocv_content_target *target = &out->targets[i];
         char value[64];

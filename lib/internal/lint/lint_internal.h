@@ -13,7 +13,7 @@
 #define OCV_LINT_COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /** Where an entry is in the index's text. */
-struct ocv_lint_place {
+struct ocv_lint_position {
     size_t offset, line, column;
 };
 
@@ -32,11 +32,11 @@ struct ocv_lint {
     struct ocv_lint_report *report;
     struct ocv_error *err;
     int status;
-    json_t *root;                    /* of the index, or NULL */
-    struct ocv_index *index;         /* the same, or NULL */
-    struct ocv_lint_static *statics; /* by property id */
-    struct ocv_lint_place *places;   /* of entries; NULL: not a file */
-    struct ocv_lint_finding *last;   /* what ocv_lint_hint adds to, or NULL */
+    json_t *root;                     /* of the index, or NULL */
+    struct ocv_index *index;          /* the same, or NULL */
+    struct ocv_lint_static *statics;  /* by property id */
+    struct ocv_lint_position *places; /* of entries; NULL: not a file */
+    struct ocv_lint_finding *last;    /* what ocv_lint_hint adds to, or NULL */
 };
 
 /** Report about the index as a whole; `pointer` may be "". */
@@ -54,7 +54,7 @@ void ocv_lint_property(struct ocv_lint *lint, size_t entry, struct ocv_property 
 void ocv_lint_hint(struct ocv_lint *lint, const char *format, ...) OCV_PRINTF(2, 3);
 
 /** The places of `n` entries of an index's text, in one walk. */
-void ocv_lint_locate_entries(const char *text, size_t len, struct ocv_lint_place *out, size_t n);
+void ocv_lint_locate_entries(const char *text, size_t len, struct ocv_lint_position *out, size_t n);
 
 /** What a command has to name: the input, or "REPO:TAG" where that is a file. */
 const char *ocv_lint_target(const struct ocv_lint *lint);

@@ -129,10 +129,10 @@ void ocv_lint_locate(const char *text, size_t len, const char *pointer, size_t *
     count_lines(text, 0, found < len ? found : len, line, column);
 }
 
-void ocv_lint_locate_entries(const char *text, size_t len, struct ocv_lint_place *out, size_t n)
+void ocv_lint_locate_entries(const char *text, size_t len, struct ocv_lint_position *out, size_t n)
 {
     struct json_cursor w = {text, len, 0};
-    struct ocv_lint_place at = {0, 1, 1};
+    struct ocv_lint_position at = {0, 1, 1};
     size_t found = 0;
     for (size_t i = 0; i < n; i++)
         out[i] = at;

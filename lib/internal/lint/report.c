@@ -35,7 +35,7 @@ static void locate_finding(const struct ocv_lint *lint, const char *pointer,
     static const char entries[] = "/manifests/";
     const struct ocv_lint_input *input = lint->input;
     const char *text = input->bytes;
-    struct ocv_lint_place from = {0, 1, 1};
+    struct ocv_lint_position from = {0, 1, 1};
     if (input->source) {
         bool entry = !strncmp(pointer, entries, sizeof(entries) - 1);
         size_t i = entry ? strtoul(pointer + sizeof(entries) - 1, NULL, 10) : 0;

@@ -445,7 +445,7 @@ START_TEST(test_a_library_with_a_file_for_each_gpu)
     const struct sets *m = &sets[_i];
     struct ocv_content content = {0};
     struct ocv_error err = {0};
-    struct ocv_content_claim claim;
+    struct ocv_content_evidence claim;
     add(&content.report, m->paths[0], "hip.so");
     for (size_t i = 1; m->paths[i]; i++) {
         struct ocv_content_facts facts = {0};
@@ -464,9 +464,9 @@ START_TEST(test_a_library_with_a_file_for_each_gpu)
             without = content.derived.targets[i].without;
         }
     ck_assert_pstr_eq(without, m->without);
-    ocv_content_claim(&content, (struct ocv_property){"amd", "gfx_arch", "gfx90a"}, &claim);
+    ocv_content_check(&content, (struct ocv_property){"amd", "gfx_arch", "gfx90a"}, &claim);
     ck_assert_int_eq(claim.keeping, m->gfx90a);
-    ocv_content_claim(&content, (struct ocv_property){"amd", "gfx_arch", "gfx1100"}, &claim);
+    ocv_content_check(&content, (struct ocv_property){"amd", "gfx_arch", "gfx1100"}, &claim);
     ck_assert_int_eq(claim.keeping, m->gfx1100);
     ocv_content_free(&content);
 }

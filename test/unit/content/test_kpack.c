@@ -319,7 +319,7 @@ static void add_facts(struct ocv_content_report *report, const char *path, const
 #define REF(name, path) FACT("kpack-name", name) "," FACT("kpack-path", path)
 #define HAS(code) FACT("kpack-code", code)
 
-static const struct places {
+static const struct positions {
     struct {
         const char *path, *facts;
     } files[5];
@@ -392,7 +392,7 @@ static const struct places {
 
 START_TEST(test_the_archives_of_a_library)
 {
-    const struct places *m = &places[_i];
+    const struct positions *m = &places[_i];
     struct ocv_content_report report = {0};
     struct ocv_content_derived derived = {0};
     struct ocv_error err = {0};

@@ -15,7 +15,7 @@ static const struct ocv_content *content_of(const struct ocv_lint *lint, size_t 
 }
 
 static void report_claim(struct ocv_lint *lint, size_t i, struct ocv_property p,
-                         const struct ocv_content_claim *claim)
+                         const struct ocv_content_evidence *claim)
 {
     switch (claim->keeping) {
     case OCV_CONTENT_BROKEN:
@@ -65,9 +65,9 @@ static void check_claims(struct ocv_lint *lint, size_t i, const struct ocv_conte
         return;
     }
     for (size_t k = 0; k < entry->n_properties; k++) {
-        struct ocv_content_claim claim;
+        struct ocv_content_evidence claim;
         claims[k] = ocv_index_property(lint->index, entry->properties[k]);
-        ocv_content_claim(content, claims[k], &claim);
+        ocv_content_check(content, claims[k], &claim);
         /* one finding for a feature is enough where there is no code at all */
         bool told = false;
         for (size_t m = 0; m < k; m++)
@@ -82,7 +82,7 @@ static void check_claims(struct ocv_lint *lint, size_t i, const struct ocv_conte
     ocv_auto_buffer all;
     ocv_buffer_init(&all, MORE_MAX);
     for (size_t k = 0;
-         !broken && (more = ocv_content_unclaimed(content, claims, entry->n_properties, k)); k++) {
+         !broken && (more = ocv_content_unsaid(content, claims, entry->n_properties, k)); k++) {
         const char *value = strrchr(more, ' ') + 1; /* alone, where the feature was just named */
         bool same = !strncmp(before, more, (size_t)(value - more));
         if (ocv_buffer_printf(&all, NULL, "%s%s", k ? ", " : "", same ? value : more) < 0)
