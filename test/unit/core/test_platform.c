@@ -53,7 +53,7 @@ END_TEST
 
 static const char *const bad[] = {"",         "/",           "linux/",    "/amd64",
                                   "linux",    "a/b/c/d",     "linux//v1", "linux/amd 64",
-                                  "li\nux/x", "linux/amd64/"};
+                                  "li\nux/x", "linux/amd64/", "a/b/c/d/e"};
 
 START_TEST(test_bad)
 {

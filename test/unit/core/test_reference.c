@@ -138,6 +138,16 @@ START_TEST(test_bad)
 }
 END_TEST
 
+START_TEST(test_upper_case_is_said)
+{
+    static const char *const names[] = {"A", "r.example/Z", "r.example/x/aMz:1"};
+    struct ocv_reference *ref = NULL;
+    struct ocv_error err = {0};
+    ck_assert_int_eq(ocv_reference_parse(names[_i], &ref, &err), OCV_ERR_INVALID);
+    ck_assert_ptr_nonnull(strstr(err.message, "lower case"));
+}
+END_TEST
+
 START_TEST(test_scheme_hint)
 {
     struct ocv_reference *ref = NULL;
@@ -222,6 +232,7 @@ TEST_FILE
     TCase *tcase = tcase_create("reference");
     tcase_add_loop_test(tcase, test_good, 0, N(good));
     tcase_add_loop_test(tcase, test_bad, 0, N(bad));
+    tcase_add_loop_test(tcase, test_upper_case_is_said, 0, 3);
     tcase_add_test(tcase, test_scheme_hint);
     tcase_add_test(tcase, test_limits);
     tcase_add_test(tcase, test_loopback);
