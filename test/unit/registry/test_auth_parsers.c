@@ -2,6 +2,7 @@
 /* What a registry's challenge and a file of credentials say, and base64. */
 #include "lib/base/format/encodings.h"
 #include "lib/registry/auth/credentials.h"
+#include "lib/registry/registry_internal.h"
 #include "test/unit/registry/registry_util.h"
 
 #include <stdio.h>
@@ -330,6 +331,42 @@ START_TEST(base64)
 }
 END_TEST
 
+static const struct {
+    const char *answer, *token; /* NULL: refused */
+    int64_t life_s;
+} tokens[] = {
+    {"{\"token\":\"abc.def-_~=\"}", "abc.def-_~=", 60},
+    {"{\"access_token\":\"b\",\"expires_in\":300}", "b", 300},
+    {"{\"access_token\":\"b\",\"token\":\"a\",\"expires_in\":59}", "a", 60},
+    {"{\"token\":null,\"access_token\":\"b\",\"expires_in\":60}", "b", 60},
+    {"{\"token\":\"!\",\"expires_in\":9223372036854775807}", "!", 24 * 3600},
+    {"{\"token\":\"a b\"}", NULL, 0},
+    {"{\"token\":\"a\\r\\nX: y\"}", NULL, 0},
+    {"{\"token\":\"a\x7f\"}", NULL, 0},
+    {"{\"token\":\"a\xc3\xa9\"}", NULL, 0},
+    {"{\"token\":\"\"}", NULL, 0},
+    {"{\"token\":7}", NULL, 0},
+    {"[\"token\"]", NULL, 0},
+    {"{\"token\":\"a\"", NULL, 0},
+};
+
+START_TEST(token_answers)
+{
+    struct ocv_token_answer answer;
+    const char *text = tokens[_i].answer;
+    int status = ocv_token_read(text, strlen(text), &answer, NULL);
+    if (tokens[_i].token) {
+        ck_assert_int_eq(status, OCV_OK);
+        ck_assert_str_eq(answer.token ? answer.token : answer.access_token, tokens[_i].token);
+        ck_assert_int_eq((int)answer.life_s, (int)tokens[_i].life_s);
+    } else {
+        ck_assert_int_eq(status, OCV_ERR_DATA);
+    }
+    ocv_token_forget(&answer);
+    ck_assert_ptr_null(answer.token);
+}
+END_TEST
+
 TEST_FILE
 {
     Suite *suite = suite_create("auth parsers");
@@ -342,6 +379,7 @@ TEST_FILE
     tcase_add_loop_test(p, config_as_written, 0, (int)(sizeof(written) / sizeof(*written)));
     tcase_add_test(p, config_helpers);
     tcase_add_test(p, config_malformed);
+    tcase_add_loop_test(p, token_answers, 0, (int)(sizeof(tokens) / sizeof(*tokens)));
     tcase_add_test(p, base64);
     suite_add_tcase(suite, p);
     return run_suite(suite);
