@@ -16,6 +16,7 @@ static const struct {
     {{"nvidia.com/gpu|1", "nvidia.com/gpu|0"}, "nvidia=" A "," B}, /* as the profile has them */
     {{"nvidia.com/gpu|1", "nvidia.com/gpu|GPU-bbbb"}, "nvidia=" B},
     {{"amd.com/gpu|0"}, "amd=" C},
+    {{"amd.com/mi300x|mi300x-0"}, "amd=" C}, /* behind the name of its class, which has a digit */
     {{"amd.com/gpu|0", "nvidia.com/gpu|0"}, "nvidia=" A ";amd=" C},
     {{"nvidia.com/gpu|all"}, "nvidia=" A "," B},
     {{"|nvidia.com/gpu=1"}, "nvidia=" B},

@@ -134,6 +134,24 @@ START_TEST(lines_at_their_limit)
 }
 END_TEST
 
+/* A value that is too long, or that could not be a header again, is none. */
+START_TEST(values_that_are_kept)
+{
+    struct ocv_response r = {0};
+    for (size_t len = sizeof(r.etag) - 2; len <= sizeof(r.etag) + 1; len++)
+        for (int clean = 0; clean < 2; clean++) {
+            char line[sizeof(r.etag) + 16];
+            ocv_response_reset(&r);
+            size_t n = (size_t)snprintf(line, sizeof(line), "ETag: %0*d", (int)len, 0);
+            line[n - 2] = clean ? 'x' : '\x1f';
+            ck_assert_uint_eq(ocv_response_header(line, 1, n, &r), n);
+            ck_assert_uint_eq(strlen(r.etag), clean && len < sizeof(r.etag) ? len : 0);
+            ck_assert_str_eq(r.filters, "");
+        }
+    ocv_response_reset(&r);
+}
+END_TEST
+
 TEST_FILE
 {
     Suite *suite = suite_create("link");
@@ -142,6 +160,7 @@ TEST_FILE
     tcase_add_test(tc, next_of_several_headers);
     tcase_add_test(tc, status_line_without_a_status);
     tcase_add_test(tc, lines_at_their_limit);
+    tcase_add_test(tc, values_that_are_kept);
     tcase_add_loop_test(tc, range_of_a_part, 0, (int)(sizeof(ranges) / sizeof(*ranges)));
     suite_add_tcase(suite, tc);
     return run_suite(suite);

@@ -358,6 +358,10 @@ static void note_retry(void *data, const struct ocv_registry_wait *wait)
     if (!wait->trouble && !wait->host) /* of blobs */
         return;
     ck_assert_str_eq(wait->host, host);
+    ck_assert_uint_ge(wait->attempt, 1);
+    ck_assert_uint_le(wait->attempt, wait->attempts);
+    if (wait->trouble) /* a pause has at most 250 ms before the second, and twice as many later */
+        ck_assert_int_le(wait->ms, 125LL << (wait->attempt - 1));
     if (wait->trouble)
         ck_assert_int_eq(ocv_buffer_printf(data, NULL, "%.12s, %u of %u\n", wait->trouble,
                                            wait->attempt, wait->attempts),
