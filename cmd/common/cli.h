@@ -115,6 +115,21 @@ extern const struct ocv_option cli_registry_options[];
 
 struct ocv_completion;
 /** A command: its help, and the table of its own options, whose rows write into its request. */
+#define CLI_MANY SIZE_MAX
+
+/** What a command takes beside its options; all 0: nothing. */
+struct cli_arguments {
+    const char *what; /**< for the error that asks for them: "one IMAGE"; NULL: it takes none */
+    size_t min, max;
+    size_t instead;   /**< a text of the request that stands for one, CLI_INSTEAD(), or 0 */
+    const char *hint; /**< of that error, or NULL */
+};
+#define CLI_ANY_ARGUMENTS        \
+    {                            \
+        "", 0, CLI_MANY, 0, NULL \
+    }
+#define CLI_INSTEAD(type, member) (offsetof(type, member) + 1)
+
 struct cli_command {
     const char *usage;                /**< the help before the options */
     const char *details;              /**< printed between the two by --help-all, or NULL */
@@ -122,6 +137,7 @@ struct cli_command {
     const char *end;                  /**< the help after the options */
     void (*print_values)(void);       /**< prints a list of values before `end`; or NULL */
     unsigned groups;                  /**< of enum cli_groups */
+    struct cli_arguments arguments;
     /** Completes kinds of values or arguments that only this command has; may be NULL. */
     bool (*complete)(struct ocv_completion *c, const char *kind);
 };

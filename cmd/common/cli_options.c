@@ -284,6 +284,29 @@ void cli_print_help(const struct cli *cli, const struct cli_command *command, bo
     fputs(command->end, stdout);
 }
 
+static int check_arguments(const struct cli *cli, const struct cli_arguments *wanted,
+                           const void *request, struct ocv_error *err)
+{
+    const char *given = NULL;
+    size_t n = cli->n_arguments;
+    if (wanted->instead)
+        memcpy(&given, (const char *)request + wanted->instead - 1, sizeof(given));
+    n += given != NULL;
+    if (wanted->what ? n >= wanted->min && n <= wanted->max : n == 0)
+        return OCV_OK;
+    if (wanted->what)
+        ocv_error_set(err, OCV_ERR_INVALID, "%s%sgive %s", cli->verb, *cli->verb ? ": " : "",
+                      wanted->what);
+    else if (*cli->verb)
+        ocv_error_set(err, OCV_ERR_INVALID, "%s takes no argument, not '%s'", cli->verb,
+                      *cli->arguments);
+    else
+        ocv_error_set(err, OCV_ERR_INVALID, "unexpected argument '%s'", *cli->arguments);
+    if (wanted->hint)
+        ocv_error_hint(err, "%s", wanted->hint);
+    return OCV_ERR_INVALID;
+}
+
 int cli_read(struct cli *cli, const struct cli_command *command, void *request, int argc,
              char **argv)
 {
@@ -309,5 +332,7 @@ int cli_read(struct cli *cli, const struct cli_command *command, void *request, 
         cli_print_help(cli, command, !strcmp(stop->name, "help-all"));
     else if (stop)
         printf("%s %s\n", cli->program, ocv_version());
+    else if (check_arguments(cli, &command->arguments, request, &err) < 0)
+        return cli_fail(cli, &err);
     return stop ? 0 : -1;
 }

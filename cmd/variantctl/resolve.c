@@ -32,6 +32,8 @@ static const struct cli_command resolve_command = {
              "Exit 0: chosen; 3: nothing fits; 4: malformed index or profile.\n",
     .options = resolve_options,
     .groups = CLI_RESOLVE | CLI_REGISTRY,
+    .arguments = {"one IMAGE, oci:DIR[:TAG] or --index FILE", 1, 1,
+                  CLI_INSTEAD(struct resolve_options, index_file), NULL},
     .end = "\n"
            "Examples:\n"
            "  variantctl resolve registry.example/app:1.0\n"
@@ -45,6 +47,8 @@ static const struct cli_command explain_command = {
              "Exit 0: chosen; 3: nothing fits; 4: malformed index or profile.\n",
     .options = explain_options,
     .groups = CLI_RESOLVE | CLI_REGISTRY,
+    .arguments = {"one IMAGE, oci:DIR[:TAG] or --index FILE", 1, 1,
+                  CLI_INSTEAD(struct resolve_options, index_file), NULL},
     .end = "\n"
            "Examples:\n"
            "  variantctl explain registry.example/app:1.0\n"
@@ -64,9 +68,6 @@ int cmd_resolve(struct cli *cli, int argc, char **argv)
     if (code >= 0)
         return code;
     const char *name = *cli->arguments;
-    if ((r.index_file != NULL) + cli->n_arguments != 1)
-        return ocv_error_set(err, OCV_ERR_INVALID,
-                             "%s: give one IMAGE, oci:DIR[:TAG] or --index FILE", argv[0]);
     OCV_TRY(cli_load(cli, err));
     if (!r.index_file)
         cli_profile_begin(cli);

@@ -25,6 +25,7 @@ static const struct cli_command command = {
              "that is not a namespace lists the properties that contain it.\n"
              "Exit 0: shown; 2: unknown word.\n",
     .options = options,
+    .arguments = CLI_ANY_ARGUMENTS,
     .end = "\n"
            "Examples:\n"
            "  variantctl vocabulary\n"

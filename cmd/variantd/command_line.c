@@ -190,15 +190,10 @@ static const struct cli_command command = {
 
 int daemon_read_options(struct daemon *d, int argc, char **argv)
 {
-    struct ocv_error err = {0};
     int code = cli_read(&d->cli, &command, d, argc, argv);
     if (code >= 0)
         return code;
     d->flags.once = d->flags.once || d->check;
-    if (d->cli.n_arguments) {
-        ocv_error_set(&err, OCV_ERR_INVALID, "unexpected argument '%s'", *d->cli.arguments);
-        return cli_fail(&d->cli, &err);
-    }
     const char *state = getenv("STATE_DIRECTORY"); /* systemd's StateDirectory= */
     if (state && *state == '/') {
         snprintf(d->records, sizeof(d->records), "%.4000s/resolved", state);

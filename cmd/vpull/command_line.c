@@ -114,6 +114,7 @@ const struct cli_command vpull_command = {
     .groups = CLI_RESOLVE | CLI_REGISTRY,
     .complete = destination_complete,
     .print_values = destination_print,
+    .arguments = CLI_ANY_ARGUMENTS,
     .end = "\n"
            "Examples:\n"
            "  vpull registry.example/app:1.0\n"

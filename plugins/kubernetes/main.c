@@ -135,8 +135,8 @@ int main(int argc, char **argv)
     int code = cli_read(&s.cli, &command, &s, argc, argv);
     if (code >= 0)
         return cli_quit(&s.cli, code);
-    if (s.cli.n_arguments || !(s.engine.root || s.stay))
-        status = ocv_error_set(&err, OCV_ERR_INVALID, "--root DIR is needed, and no argument");
+    if (!(s.engine.root || s.stay))
+        status = ocv_error_set(&err, OCV_ERR_INVALID, "--root DIR is needed");
     if (s.cli.config_file)
         s.engine.config_file = s.cli.config_file;
     if (status >= 0 && s.engine.root)

@@ -79,6 +79,8 @@ static const struct cli_command command = {
                "build has room; 4: malformed index or fleet, or too much for a claim.\n",
     .options = options,
     .groups = CLI_RESOLVE | CLI_REGISTRY,
+    .arguments = {"one IMAGE, oci:DIR[:TAG] or --index FILE", 1, 1,
+                  CLI_INSTEAD(struct claim_options, index_file), NULL},
     .end = "\n"
            "Examples:\n"
            "  variantctl claim registry.example/app:1.0 | kubectl apply -f -\n"
@@ -203,9 +205,6 @@ static int make_claim(const struct claim_options *r, const struct image *image,
 static int check_options(const struct claim_options *r, struct ocv_error *err)
 {
     struct cli *cli = r->cli;
-    if ((r->index_file != NULL) + cli->n_arguments != 1)
-        return ocv_error_set(err, OCV_ERR_INVALID,
-                             "%s: give one IMAGE, oci:DIR[:TAG] or --index FILE", cli->verb);
     if (cli->profile_file)
         return ocv_error_set(err, OCV_ERR_INVALID, "%s: a claim is for all machines: no --profile",
                              cli->verb);

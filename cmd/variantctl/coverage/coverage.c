@@ -100,6 +100,7 @@ static const struct cli_command command = {
                "profile; 5: a choice changes, or what --fail-on names.\n",
     .options = options,
     .groups = CLI_RESOLVE | CLI_REGISTRY,
+    .arguments = CLI_ANY_ARGUMENTS,
     .end = "\n"
            "Examples:\n"
            "  variantctl coverage --profiles fleet registry.example/app:1.0\n"

@@ -42,6 +42,7 @@ static const struct cli_command command = {
              "archive, and a DIR may have such in it.\n",
     .options = options,
     .groups = CLI_REGISTRY,
+    .arguments = {"one image, directory or file", 1, 1, 0, NULL},
     .end = "\n"
            "Examples:\n"
            "  variantctl derive registry.example/app:1.0\n"
@@ -183,10 +184,6 @@ int cmd_derive(struct cli *cli, int argc, char **argv)
     int code = cli_read(cli, &command, &d.request, argc, argv);
     if (code >= 0)
         return code;
-    if (cli->n_arguments != 1) {
-        ocv_error_set(&err, OCV_ERR_INVALID, "derive: give one image, directory or file");
-        return cli_fail(cli, &err);
-    }
     int status = derive_argument(&d, *cli->arguments, &err);
     if (status >= 0)
         status = print_results(&d, &err);

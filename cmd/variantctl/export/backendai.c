@@ -29,8 +29,6 @@ int cmd_export_backendai(struct cli *cli, int argc, char **argv)
     int code = cli_read(cli, &command, NULL, argc, argv);
     if (code >= 0)
         return code;
-    if (cli->n_arguments)
-        return ocv_error_set(err, OCV_ERR_INVALID, "%s takes no argument", cli->verb);
     OCV_TRY(cli_load(cli, err));
     OCV_TRY(cli_profile(cli, err));
     OCV_TRY(ocv_profile_class(cli->profile, class, err));

@@ -83,8 +83,6 @@ int cmd_export_slurm(struct cli *cli, int argc, char **argv)
     int code = cli_read(cli, &command, &r, argc, argv);
     if (code >= 0)
         return code;
-    if (cli->n_arguments)
-        return ocv_error_set(err, OCV_ERR_INVALID, "%s takes no argument", cli->verb);
     if (r.scontrol && r.features)
         return ocv_error_set(err, OCV_ERR_INVALID, "%s: --scontrol or --features", cli->verb);
     OCV_TRY(cli_load(cli, err));

@@ -47,6 +47,7 @@ static const struct cli_command command = {
              "what `kubectl get nodes -o json` prints, a packed fleet, \"-\" for one of these on\n"
              "standard input. Exit 4: a duplicate name, or with --strict a malformed profile.\n",
     .options = options,
+    .arguments = {"a FLEET", 1, CLI_MANY, 0, NULL},
     .end = "\n"
            "Examples:\n"
            "  variantctl fleet pack fleet >fleet.packed\n"
@@ -64,8 +65,6 @@ int cmd_fleet_pack(struct cli *cli, int argc, char **argv)
     int code = cli_read(cli, &command, &r, argc, argv);
     if (code >= 0)
         return code;
-    if (!cli->n_arguments)
-        return ocv_error_set(err, OCV_ERR_INVALID, "%s: give a FLEET", cli->verb);
     OCV_TRY(cli_load(cli, err));
     OCV_TRY(ocv_fleet_new(&fleet, err));
     for (char **path = cli->arguments; *path; path++)

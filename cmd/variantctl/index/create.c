@@ -55,6 +55,7 @@ static const struct cli_command command = {
     .details = "REF is REPO:TAG or oci:DIR:TAG; it is mounted or copied beside the index.\n",
     .options = options,
     .groups = CLI_REGISTRY,
+    .arguments = CLI_ANY_ARGUMENTS,
     .end = "\n"
            "Examples:\n"
            "  variantctl index create oci:images:two null=oci:images:cpu \\\n"

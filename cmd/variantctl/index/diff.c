@@ -25,6 +25,7 @@ static const struct cli_command command = {
              "images, oci:DIR[:TAG] or files.\n",
     .options = options,
     .groups = CLI_REGISTRY,
+    .arguments = {"OLD and NEW", 2, 2, 0, NULL},
     .end = "\n"
            "Examples:\n"
            "  variantctl index diff registry.example/app:1.0 registry.example/app:1.1\n"
@@ -48,8 +49,6 @@ int cmd_index_diff(struct cli *cli, int argc, char **argv)
     int code = cli_read(cli, &command, &r, argc, argv);
     if (code >= 0)
         return code;
-    if (cli->n_arguments != 2)
-        return ocv_error_set(err, OCV_ERR_INVALID, "index diff: give OLD and NEW");
     OCV_TRY(cli_load(cli, err));
     OCV_TRY(open_any(cli, cli->arguments[0], &before, err));
     OCV_TRY(open_any(cli, cli->arguments[1], &after, err));

@@ -58,6 +58,7 @@ static const struct cli_command add_command = {
              "Add builds to an index. The arguments are those of 'index create'.\n",
     .options = add_options,
     .groups = CLI_REGISTRY,
+    .arguments = {"REPO:TAG and LABEL=REF of a build", 1, CLI_MANY, 0, NULL},
     .end = "\n"
            "Examples:\n"
            "  variantctl index add registry.example/app:1.0 \\\n"
@@ -73,6 +74,7 @@ static const struct cli_command remove_command = {
              "registry until it cleans up.\n",
     .options = remove_options,
     .groups = CLI_REGISTRY,
+    .arguments = {"REPO:TAG and the LABEL or DIGEST to remove", 1, CLI_MANY, 0, NULL},
     .end = "\n"
            "Examples:\n"
            "  variantctl index remove registry.example/app:1.0 cuda12.8\n"
@@ -87,6 +89,7 @@ static const struct cli_command annotate_command = {
              "An entry that another tool wrote is named by its digest.\n",
     .options = annotate_options,
     .groups = CLI_REGISTRY,
+    .arguments = {"REPO:TAG and what to change", 1, CLI_MANY, 0, NULL},
     .end = "\n"
            "Examples:\n"
            "  variantctl index annotate registry.example/app:1.0 \\\n"
@@ -221,12 +224,11 @@ int cmd_index_edit(struct cli *cli, int argc, char **argv)
     static const struct {
         const char *name;
         const struct cli_command *command;
-        const char *wanted;
         int (*run)(struct edit *e, char **arguments, struct ocv_error *err);
-    } verbs[] = {{"add", &add_command, "LABEL=REF of a build", run_add},
-                 {"remove", &remove_command, "the LABEL or DIGEST to remove", run_remove},
-                 {"rm", &remove_command, "the LABEL or DIGEST to remove", run_remove},
-                 {"annotate", &annotate_command, "what to change", run_annotate}};
+    } verbs[] = {{"add", &add_command, run_add},
+                 {"remove", &remove_command, run_remove},
+                 {"rm", &remove_command, run_remove},
+                 {"annotate", &annotate_command, run_annotate}};
     __attribute__((cleanup(edit_free))) struct edit e = {.build = {.cli = cli}};
     size_t v = 0;
     while (v + 1 < sizeof(verbs) / sizeof(*verbs) && strcmp(verbs[v].name, argv[0]) != 0)
@@ -236,8 +238,8 @@ int cmd_index_edit(struct cli *cli, int argc, char **argv)
         return code;
     bool nothing = cli->n_arguments < 2 && !e.defaults.n && !e.ordinary && !e.labels.n &&
                    !e.annotations.n && !e.relayout;
-    if (cli->n_arguments < 1 || nothing)
-        return ocv_error_set(&cli->err, OCV_ERR_INVALID, "index %s: give REPO:TAG and %s", argv[0],
-                             verbs[v].wanted);
+    if (nothing)
+        return ocv_error_set(&cli->err, OCV_ERR_INVALID, "%s: give %s", cli->verb,
+                             verbs[v].command->arguments.what);
     return verbs[v].run(&e, cli->arguments, &cli->err);
 }

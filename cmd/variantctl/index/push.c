@@ -45,6 +45,7 @@ static const struct cli_command command = {
                "it again for more.\n",
     .options = options,
     .groups = CLI_REGISTRY,
+    .arguments = {"FROM and TO", 2, 2, 0, NULL},
     .end = "\n"
            "Examples:\n"
            "  variantctl index copy registry.example/app:1.0 registry.example/stable:1.0\n"
@@ -99,8 +100,6 @@ int cmd_index_copy(struct cli *cli, int argc, char **argv)
     int code = cli_read(cli, &command, &copy, argc, argv);
     if (code >= 0)
         return code;
-    if (cli->n_arguments != 2)
-        return ocv_error_set(err, OCV_ERR_INVALID, "index %s: give FROM and TO", argv[0]);
     OCV_TRY(check_sparse(&copy.sparse, err));
     ocv_auto_image image = {0};
     ocv_auto_copier copier = {0};

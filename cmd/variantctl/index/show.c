@@ -26,6 +26,8 @@ static const struct cli_command command = {
              "List the entries of an index: label, platform, digest and properties.\n",
     .options = options,
     .groups = CLI_REGISTRY,
+    .arguments = {"one IMAGE, oci:DIR[:TAG] or --index FILE", 1, 1,
+                  CLI_INSTEAD(struct show_options, file), NULL},
     .end = "\n"
            "Examples:\n"
            "  variantctl index show registry.example/app:1.0\n"
@@ -90,9 +92,6 @@ int cmd_index_show(struct cli *cli, int argc, char **argv)
     int code = cli_read(cli, &command, &r, argc, argv);
     if (code >= 0)
         return code;
-    if ((r.file != NULL) + cli->n_arguments != 1)
-        return ocv_error_set(err, OCV_ERR_INVALID,
-                             "index show: give one IMAGE, oci:DIR[:TAG] or --index");
     OCV_TRY(cli_load(cli, err));
     OCV_TRY(image_open_either(cli, r.file, *cli->arguments, &image, false, err));
     if (r.json)

@@ -108,6 +108,7 @@ static const struct cli_command command = {
     .options = options,
     .groups = CLI_REGISTRY,
     .complete = lint_complete_rule,
+    .arguments = CLI_ANY_ARGUMENTS,
     .end = "\n"
            "Examples:\n"
            "  variantctl lint registry.example/app:1.0\n"

@@ -77,6 +77,7 @@ static const struct cli_command command = {
              "so that \"vpull --locked FILE\" pulls the same everywhere and later.\n",
     .options = options,
     .groups = CLI_REGISTRY,
+    .arguments = CLI_ANY_ARGUMENTS,
     .end = "\n"
            "Examples:\n"
            "  variantctl lock -o app.lock registry.example/app:1.0\n"

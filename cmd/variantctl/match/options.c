@@ -181,6 +181,8 @@ static const struct cli_command command = {
                "Exit 0: placed; 3: no placement; 4: the fleet or the index is malformed.\n",
     .options = options,
     .groups = CLI_REGISTRY,
+    .arguments = {"--profiles and one IMAGE, oci:DIR[:TAG] or --index", 1, 1,
+                  CLI_INSTEAD(struct match_request, index_file), NULL},
     .end = "\n"
            "Examples:\n"
            "  variantctl match --profiles fleet --replicas 2 registry.example/app:1.0\n"
@@ -194,8 +196,7 @@ int cmd_match(struct cli *cli, int argc, char **argv)
     int code = cli_read(cli, &command, &r, argc, argv);
     bool common = r.policy == OCV_MATCH_COMMON;
     const char *wrong =
-        !r.fleet || (r.index_file != NULL) + cli->n_arguments != 1
-            ? "give --profiles and one IMAGE, oci:DIR[:TAG] or --index"
+        !r.fleet ? "give --profiles"
         : common && (!r.nodes || r.n_roles > 0)
             ? "--policy common places nothing: give the job's --nodes, and neither --replicas nor "
               "--role"

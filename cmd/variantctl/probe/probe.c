@@ -93,9 +93,6 @@ int cmd_probe(struct cli *cli, int argc, char **argv)
     int code = cli_read(cli, &command, &r, argc, argv);
     if (code >= 0)
         return code;
-    if (cli->n_arguments)
-        return ocv_error_set(err, OCV_ERR_INVALID, "probe takes no argument, not '%s'",
-                             *cli->arguments);
     probe->describe = !r.json;
     OCV_TRY(cli_load(cli, err)); /* not needed here, but its errors are reported */
     if (r.profile) {             /* a recorded one, which must be valid */

@@ -54,6 +54,7 @@ static const struct cli_command command = {
              "as `fat`, for GPUs with code of their own; and a variant for each target.\n",
     .options = options,
     .groups = CLI_REGISTRY,
+    .arguments = {"one image", 1, 1, 0, NULL},
     .end = "\n"
            "Examples:\n"
            "  variantctl slim --dry-run registry.example/gpu:1 --for sm_90 --to oci:cut:gpu\n"
@@ -525,9 +526,7 @@ int cmd_slim(struct cli *cli, int argc, char **argv)
     int status, code = cli_read(cli, &command, &s, argc, argv);
     if (code >= 0)
         return code;
-    if (cli->n_arguments != 1)
-        status = ocv_error_set(&err, OCV_ERR_INVALID, "slim: give one image");
-    else if (!s.to)
+    if (!s.to)
         status =
             ocv_error_set(&err, OCV_ERR_INVALID, "slim: give --to, where the index is written");
     else if (!s.wanted == !s.profiles)

@@ -35,6 +35,7 @@ static const struct cli_command parse_command = {
              "Exit 0: all were read; 4: one of the list is not a reference; 5: --strict, and\n"
              "one has no family, or an unknown or ambiguous part.\n",
     .options = parse_options,
+    .arguments = {"a REFERENCE", 1, CLI_MANY, 0, NULL},
     .end = "\n"
            "Examples:\n"
            "  variantctl tags parse pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime\n"
@@ -46,6 +47,7 @@ static const struct cli_command check_command = {
              "\n"
              "Read rule files on top of the rules of this machine.\n"
              "Exit 0: they are rule files; 4: FILE:LINE of what is wrong.\n",
+    .arguments = {"a FILE", 1, CLI_MANY, 0, NULL},
     .end = "\n"
            "Examples:\n"
            "  variantctl tags check rules.yaml\n"
@@ -136,24 +138,11 @@ static int check_file(struct cli *cli, const char *path, struct ocv_error *err)
     return ocv_tag_rules_add(rules, path, text.data ? text.data : "", text.len, NULL, err);
 }
 
-/* cli_read; at least one argument is required. */
-static int read_options(struct cli *cli, const struct cli_command *command, struct parse *p,
-                        int argc, char **argv)
-{
-    struct ocv_error err = {0};
-    int code = cli_read(cli, command, p, argc, argv);
-    if (code >= 0 || cli->n_arguments)
-        return code;
-    ocv_error_set(&err, OCV_ERR_INVALID, "tags %s: no argument given", argv[0]);
-    ocv_error_hint(&err, "variantctl tags %s --help", argv[0]);
-    return cli_fail(cli, &err);
-}
-
 int cmd_tags_parse(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error err = {0};
     struct parse p = {.cli = cli, .err = &err, .json = !isatty(STDOUT_FILENO)};
-    int code = read_options(cli, &parse_command, &p, argc, argv);
+    int code = cli_read(cli, &parse_command, &p, argc, argv);
     if (code >= 0)
         return code;
     ocv_buffer_init(&p.out, TAGS_OUTPUT_MAX);
@@ -176,7 +165,7 @@ int cmd_tags_parse(struct cli *cli, int argc, char **argv)
 int cmd_tags_check(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error wrong = {0};
-    int code = read_options(cli, &check_command, NULL, argc, argv);
+    int code = cli_read(cli, &check_command, NULL, argc, argv);
     if (code >= 0)
         return code;
     if (cli_load(cli, &wrong) < 0)

@@ -40,6 +40,7 @@ static const struct cli_command command = {
              "Exit 0: shown; 4: the rules cannot tell tags of a set apart.\n",
     .options = options,
     .groups = CLI_REGISTRY,
+    .arguments = {"one REPOSITORY[:TAG]", 1, 1, 0, NULL},
     .end = "\n"
            "Examples:\n"
            "  variantctl tags plan --rules rules.yaml registry.example/app\n"
@@ -178,8 +179,6 @@ int cmd_tags_plan(struct cli *cli, int argc, char **argv)
     int code = cli_read(cli, &command, &r, argc, argv);
     if (code >= 0)
         return code;
-    if (cli->n_arguments != 1)
-        return ocv_error_set(err, OCV_ERR_INVALID, "tags plan: give one REPOSITORY[:TAG]");
     const char *text = *cli->arguments, *slash = strrchr(text, '/');
     OCV_TRY(ocv_reference_parse(text, &reference, err));
     r.reference = reference;

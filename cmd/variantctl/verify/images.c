@@ -41,6 +41,7 @@ static const struct cli_command command = {
     .options = options,
     .groups = CLI_HOST,
     .complete = local_images_complete,
+    .arguments = {.hint = "variantctl index show IMAGE lists what an index holds"},
     .end = "\n"
            "Examples:\n"
            "  variantctl images\n"
@@ -150,11 +151,6 @@ int cmd_images(struct cli *cli, int argc, char **argv)
     int code = cli_read(cli, &command, &l, argc, argv);
     if (code >= 0)
         return code;
-    if (cli->n_arguments) {
-        ocv_error_set(err, OCV_ERR_INVALID, "images takes no argument, not '%s'", *cli->arguments);
-        ocv_error_hint(err, "variantctl index show IMAGE lists what an index holds");
-        return OCV_ERR_INVALID;
-    }
     OCV_TRY(image_checker_begin(&l.checker, cli, err));
     ocv_auto_json *images = l.images = json_array();
     ocv_auto_json *missed = l.missed = json_array();

@@ -81,6 +81,7 @@ static const struct cli_command command = {
     .options = options,
     .groups = CLI_HOST,
     .complete = local_images_complete,
+    .arguments = {.hint = "--from docker, podman, containerd, cri or oci:DIR"},
     .end = "\n"
            "Examples:\n"
            "  variantctl verify --from oci:images\n"
@@ -224,11 +225,6 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
     int code = cli_read(cli, &command, &v, argc, argv);
     if (code >= 0)
         return code;
-    if (cli->n_arguments) {
-        ocv_error_set(err, OCV_ERR_INVALID, "verify takes no argument, not '%s'", *cli->arguments);
-        ocv_error_hint(err, "--from docker, podman, containerd, cri or oci:DIR");
-        return OCV_ERR_INVALID;
-    }
     if (v.every_ms && !verify_is_round(cli, v.every_ms, &code))
         return code;
     OCV_TRY(image_checker_begin(&v.checker, cli, err));

@@ -40,7 +40,7 @@ setup_file() { state_start; }
 
 @test "export backendai: wrong arguments and profiles" {
     run -2 --separate-stderr "$VARIANTCTL" export backendai here
-    [ "${stderr_lines[0]}" = "variantctl: export backendai takes no argument" ]
+    [ "${stderr_lines[0]}" = "variantctl: export backendai takes no argument, not 'here'" ]
     echo '{"schema": "dev.ocivariant.profile/v1", "namespaces": 1}' >"$STATE/bad.json"
     run -4 --separate-stderr "$VARIANTCTL" export backendai --profile "$STATE/bad.json"
     [[ $stderr == *"$STATE/bad.json"* && -z $output ]]

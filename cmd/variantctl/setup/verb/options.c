@@ -273,6 +273,7 @@ const struct cli_command setup_command = {
               "--platform or --label, or variantd's /raw/. An engine that also builds starts\n"
               "from images for this machine: variants, and with `cpu_levels: on` amd64 levels.\n",
     .options = any_options,
+    .arguments = {"at most one engine", 0, 1, 0, NULL},
     .end = "\n"
            "Examples:\n"
            "  sudo variantctl setup docker --registry docker.io --dry-run\n"
@@ -286,6 +287,7 @@ const struct cli_command setup_containerd_command = {
              "directory of them in config.toml.\n",
     .details = KEEPS,
     .options = containerd_options,
+    .arguments = {"at most one engine", 0, 1, 0, NULL},
     .end = "\n" OTHER_PLATFORM "\n"
            "Examples:\n"
            "  sudo variantctl setup containerd\n"
@@ -299,6 +301,7 @@ const struct cli_command setup_docker_command = {
              "daemon.json; with containerd's image store a hosts.toml for each registry.\n",
     .details = KEEPS,
     .options = docker_options,
+    .arguments = {"at most one engine", 0, 1, 0, NULL},
     .end = "\n"
            "A tag then always means this machine's platform, in builds, too.\n"
            "\n"

@@ -133,10 +133,7 @@ int cmd_setup(struct cli *cli, int argc, char **argv)
             snprintf(cli->verb, sizeof(cli->verb), "setup %s", engine->name);
     }
     int code = cli_read(cli, command ? command : &setup_command, &setup, argc, argv);
-    if (code < 0 && cli->n_arguments > 1)
-        status = ocv_error_set(&err, OCV_ERR_INVALID, "setup takes one engine: unexpected '%s'",
-                               cli->arguments[1]);
-    else if (code < 0)
+    if (code < 0)
         status = run_engine(cli, &setup, *cli->arguments, &err);
     if (setup.daemon)
         json_decref(setup.daemon->registries);
