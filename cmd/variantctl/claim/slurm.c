@@ -38,29 +38,6 @@ static void comment_entry(void *data, const struct ocv_entry *entry, const char 
     cli_log(t->cli, "%s: %s", explain_choice(t->index, entry, name, sizeof(name)), features);
 }
 
-/* Nodes whose features name no architecture are assumed to have this machine's. */
-static int read_features(const struct claim_slurm *r, struct ocv_slurm_nodes **out,
-                         struct ocv_error *err)
-{
-    struct utsname machine;
-    char platform[sizeof(machine.machine) + 8];
-    ocv_auto(ocv_platform) own = NULL;
-    ocv_auto_buffer file;
-    const char *text = r->features;
-    ocv_buffer_init(&file, OCV_SLURM_TEXT_MAX);
-    if (r->features_file) {
-        OCV_TRY(cli_read_file(r->features_file, &file, err));
-        text = file.data ? file.data : "";
-    }
-    snprintf(platform, sizeof(platform), "linux/%s", uname(&machine) == 0 ? machine.machine : "");
-    if (ocv_platform_parse(platform, &own, NULL) < 0)
-        own = NULL;
-    if (ocv_slurm_nodes_read(text, r->features_file ? file.len : strlen(text),
-                             own ? own->architecture : "amd64", out, err) < 0)
-        return ocv_error_prefix(err, "%s", r->features_file ? r->features_file : "--features");
-    return OCV_OK;
-}
-
 int claim_for_slurm(struct cli *cli, const struct claim_slurm *r, const char *index_file,
                     struct ocv_error *err)
 {
@@ -71,7 +48,21 @@ int claim_for_slurm(struct cli *cli, const struct claim_slurm *r, const char *in
                              "%s: give --features \"$(sinfo -ho %%f)\", or --features-file",
                              cli->verb);
     OCV_TRY(cli_load(cli, err));
-    OCV_TRY(read_features(r, &nodes, err));
+    /* Nodes whose features name no architecture are assumed to have this machine's. */
+    struct utsname machine;
+    char platform[sizeof(machine.machine) + 8];
+    ocv_auto(ocv_platform) own = NULL;
+    ocv_auto_buffer file;
+    ocv_buffer_init(&file, OCV_SLURM_TEXT_MAX);
+    if (r->features_file)
+        OCV_TRY(cli_read_file(r->features_file, &file, err));
+    const char *text = !r->features_file ? r->features : file.data ? file.data : "";
+    snprintf(platform, sizeof(platform), "linux/%s", uname(&machine) == 0 ? machine.machine : "");
+    if (ocv_platform_parse(platform, &own, NULL) < 0)
+        own = NULL;
+    if (ocv_slurm_nodes_read(text, r->features_file ? file.len : strlen(text),
+                             own ? own->architecture : "amd64", &nodes, err) < 0)
+        return ocv_error_prefix(err, "%s", r->features_file ? r->features_file : "--features");
     OCV_TRY(image_open_either(cli, index_file, *cli->arguments, &image, true, err));
     /* A name is correct if any of the kinds of nodes knows it. */
     const struct ocv_config *config = ocv_config_for_reference(cli->config, image.reference);

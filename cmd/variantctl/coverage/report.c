@@ -46,31 +46,6 @@ struct report {
     size_t n_columns;
 };
 
-static int make_rows(struct report *r, struct ocv_error *err)
-{
-    r->row_of = calloc(r->c->n + 1, sizeof(*r->row_of));
-    if (!r->row_of)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < r->c->n; i++) {
-        char class[OCV_CLASS_MAX];
-        size_t k = 0;
-        OCV_TRY(ocv_profile_class(r->c->hosts[i].profile, class, err));
-        while (k < r->n_rows && strcmp(r->rows[k].class, class) != 0)
-            k++;
-        if (k == r->n_rows) {
-            struct row *row = ocv_array_grow(&r->rows, r->n_rows);
-            if (!row)
-                return ocv_error_nomem(err);
-            memcpy(row->class, class, sizeof(class));
-            row->first = i;
-            r->n_rows++;
-        }
-        r->rows[k].nodes += r->c->hosts[i].nodes;
-        r->row_of[i] = k;
-    }
-    return OCV_OK;
-}
-
 /* Bytes to pull of an entry; -1 where its manifest cannot be read. */
 static int64_t entry_bytes(struct cli *cli, const struct image *image,
                            const struct ocv_entry *entry)
@@ -84,27 +59,12 @@ static int64_t entry_bytes(struct cli *cli, const struct image *image,
                : -1;
 }
 
-/* Devices that the chosen image has no build for: "amd, nvidia"; empty: none. */
-static void name_unused(const struct ocv_profile *profile, const struct ocv_index *index,
-                        const struct ocv_entry *entry, char *out, size_t size)
-{
-    size_t used = 0;
-    out[0] = '\0';
-    for (size_t i = 0; i < profile->n_namespaces; i++) {
-        const struct ocv_namespace *ns = &profile->namespaces[i];
-        bool has = false;
-        for (size_t k = 0; entry->kind == OCV_ENTRY_VARIANT && k < entry->n_properties; k++)
-            has = has || !strcmp(ocv_index_property(index, entry->properties[k]).ns, ns->name);
-        if (ns->n_devices && !has && used < size)
-            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", ns->name);
-    }
-}
-
 static void fill_cell(const struct coverage_host *host, const struct image *image,
                       struct cell *cell)
 {
     const struct ocv_entry *entry = coverage_gets(host);
-    char unused[128], missed[80];
+    char unused[128] = "", missed[80];
+    size_t used = 0;
     cell->bytes = -1;
     cell->none = !entry;
     if (!entry) {
@@ -114,7 +74,17 @@ static void fill_cell(const struct coverage_host *host, const struct image *imag
     }
     explain_choice(image->index, entry, cell->name, sizeof(cell->name));
     cell->only_default = entry->kind != OCV_ENTRY_VARIANT;
-    name_unused(host->profile, image->index, entry, unused, sizeof(unused));
+    /* Devices that the chosen image has no build for: "amd, nvidia". */
+    for (size_t k = 0; k < host->profile->n_namespaces; k++) {
+        const struct ocv_namespace *ns = &host->profile->namespaces[k];
+        bool has = false;
+        for (size_t p = 0; !cell->only_default && p < entry->n_properties; p++)
+            has =
+                has || !strcmp(ocv_index_property(image->index, entry->properties[p]).ns, ns->name);
+        if (ns->n_devices && !has && used < sizeof(unused))
+            used += (size_t)snprintf(unused + used, sizeof(unused) - used, "%s%s", used ? ", " : "",
+                                     ns->name);
+    }
     size_t i = ocv_decision_missed(host->decision);
     if (i < ocv_decision_rejected_count(host->decision))
         snprintf(cell->note, sizeof(cell->note), "%s does not fit: its driver or devices differ",
@@ -276,7 +246,26 @@ int coverage_report(const struct coverage_request *request, struct coverage *c,
     __attribute__((cleanup(report_free))) struct report r = {.c = c};
     ocv_auto_buffer out;
     ocv_buffer_init(&out, PAGE_MAX);
-    OCV_TRY(make_rows(&r, err));
+    r.row_of = calloc(c->n + 1, sizeof(*r.row_of));
+    if (!r.row_of)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < c->n; i++) { /* a row for each class */
+        char class[OCV_CLASS_MAX];
+        size_t k = 0;
+        OCV_TRY(ocv_profile_class(c->hosts[i].profile, class, err));
+        while (k < r.n_rows && strcmp(r.rows[k].class, class) != 0)
+            k++;
+        if (k == r.n_rows) {
+            struct row *row = ocv_array_grow(&r.rows, r.n_rows);
+            if (!row)
+                return ocv_error_nomem(err);
+            memcpy(row->class, class, sizeof(class));
+            row->first = i;
+            r.n_rows++;
+        }
+        r.rows[k].nodes += c->hosts[i].nodes;
+        r.row_of[i] = k;
+    }
     size_t n = request->index_file ? 1 : request->n_images;
     for (size_t i = 0; i < n; i++) {
         ocv_auto_image image = {0};

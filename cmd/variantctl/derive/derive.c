@@ -97,30 +97,6 @@ static int derive_child(struct derive *d, const struct image *image,
     return OCV_OK;
 }
 
-/* Every runnable entry, or the one with --label. */
-static int derive_entries(struct derive *d, const struct image *image, struct ocv_error *err)
-{
-    const char *wanted = d->request.label;
-    size_t found = 0;
-    for (size_t i = 0; i < ocv_index_count(image->index); i++) {
-        const struct ocv_entry *entry = ocv_index_entry(image->index, i);
-        const char *label = entry->label;
-        struct ocv_descriptor descriptor;
-        if ((wanted && (!label || strcmp(label, wanted) != 0)) ||
-            entry->code == OCV_REJECT_ATTESTATION || entry->code == OCV_REJECT_ARTIFACT ||
-            entry->code == OCV_REJECT_NESTED || entry->code == OCV_REJECT_MEDIA_TYPE)
-            continue;
-        found++;
-        OCV_TRY(child_descriptor(entry, &descriptor, err));
-        OCV_TRY(derive_child(d, image, &descriptor, label, err));
-    }
-    if (!found)
-        return wanted ? ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no variant '%s'", image->text,
-                                      wanted)
-                      : ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no image in it", image->text);
-    return OCV_OK;
-}
-
 static int print_results(const struct derive *d, struct ocv_error *err)
 {
     ocv_auto_buffer out, page;
@@ -173,8 +149,27 @@ static int derive_argument(struct derive *d, const char *what, struct ocv_error 
     OCV_TRY(cli_load(d->cli, err));
     OCV_TRY(image_open(d->cli, what, &image, err));
     OCV_TRY(image_flatten(d->cli, &image, err));
-    return image.kind == OCV_DOCUMENT_INDEX ? derive_entries(d, &image, err)
-                                            : derive_child(d, &image, &image.top, NULL, err);
+    if (image.kind != OCV_DOCUMENT_INDEX)
+        return derive_child(d, &image, &image.top, NULL, err);
+    /* Every runnable entry, or the one with --label. */
+    const char *wanted = d->request.label;
+    size_t found = 0;
+    for (size_t i = 0; i < ocv_index_count(image.index); i++) {
+        const struct ocv_entry *entry = ocv_index_entry(image.index, i);
+        const char *label = entry->label;
+        struct ocv_descriptor descriptor;
+        if ((wanted && (!label || strcmp(label, wanted) != 0)) ||
+            entry->code == OCV_REJECT_ATTESTATION || entry->code == OCV_REJECT_ARTIFACT ||
+            entry->code == OCV_REJECT_NESTED || entry->code == OCV_REJECT_MEDIA_TYPE)
+            continue;
+        found++;
+        OCV_TRY(child_descriptor(entry, &descriptor, err));
+        OCV_TRY(derive_child(d, &image, &descriptor, label, err));
+    }
+    if (found)
+        return OCV_OK;
+    return wanted ? ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no variant '%s'", image.text, wanted)
+                  : ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: no image in it", image.text);
 }
 
 int cmd_derive(struct cli *cli, int argc, char **argv)

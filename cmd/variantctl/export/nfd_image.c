@@ -15,37 +15,9 @@
 #define SPEC_MAX (4u * 1024 * 1024)
 #define HEAD "version: v1alpha1\ncompatibilities:\n"
 
-static bool is_static(const struct ocv_index *index, const char *ns)
-{
-    for (size_t i = 0; i < index->n_statics; i++)
-        if (!strcmp(index->statics[i].name, ns))
-            return true;
-    return false;
-}
-
 static bool same_feature(struct ocv_property a, struct ocv_property b)
 {
     return !strcmp(a.ns, b.ns) && !strcmp(a.feature, b.feature);
-}
-
-/* Any value of the feature will do. */
-static int put_feature(const struct ocv_index *index, const struct ocv_entry *entry, size_t first,
-                       struct ocv_buffer *out, struct ocv_error *err)
-{
-    struct ocv_property p = ocv_index_property(index, entry->properties[first]);
-    OCV_TRY(
-        ocv_buffer_printf(out, err, "  - name: \"%s :: %s\"\n    matchAny:\n", p.ns, p.feature));
-    for (size_t i = first; i < entry->n_properties; i++) {
-        struct ocv_property q = ocv_index_property(index, entry->properties[i]);
-        if (same_feature(p, q))
-            OCV_TRY(ocv_buffer_printf(out, err,
-                                      "    - matchFeatures:\n"
-                                      "      - feature: local.feature\n"
-                                      "        matchExpressions:\n"
-                                      "          \"" NFD_PREFIX "%s.%s.%s\": {op: IsTrue}\n",
-                                      q.ns, q.feature, q.value));
-    }
-    return OCV_OK;
 }
 
 /* All features have to match. */
@@ -56,15 +28,29 @@ static int put_variant(const struct ocv_index *index, const struct ocv_entry *en
     OCV_TRY(ocv_buffer_printf(out, err, "- tag: \"%s\"\n  rules:", entry->label));
     for (size_t i = 0; i < entry->n_properties; i++) {
         struct ocv_property p = ocv_index_property(index, entry->properties[i]);
-        bool again = is_static(index, p.ns);
-        for (size_t k = 0; k < i && !again; k++)
-            again = same_feature(p, ocv_index_property(index, entry->properties[k]));
-        if (again)
+        bool done = false; /* a static one, or one that was put before */
+        for (size_t k = 0; k < index->n_statics && !done; k++)
+            done = !strcmp(index->statics[k].name, p.ns);
+        for (size_t k = 0; k < i && !done; k++)
+            done = same_feature(p, ocv_index_property(index, entry->properties[k]));
+        if (done)
             continue;
         if (!any)
             OCV_TRY(ocv_buffer_append(out, "\n", 1, err));
         any = true;
-        OCV_TRY(put_feature(index, entry, i, out, err));
+        /* Any value of the feature will do. */
+        OCV_TRY(ocv_buffer_printf(out, err, "  - name: \"%s :: %s\"\n    matchAny:\n", p.ns,
+                                  p.feature));
+        for (size_t k = i; k < entry->n_properties; k++) {
+            struct ocv_property q = ocv_index_property(index, entry->properties[k]);
+            if (same_feature(p, q))
+                OCV_TRY(ocv_buffer_printf(out, err,
+                                          "    - matchFeatures:\n"
+                                          "      - feature: local.feature\n"
+                                          "        matchExpressions:\n"
+                                          "          \"" NFD_PREFIX "%s.%s.%s\": {op: IsTrue}\n",
+                                          q.ns, q.feature, q.value));
+        }
     }
     return any ? OCV_OK : ocv_buffer_printf(out, err, " []\n");
 }
@@ -91,25 +77,6 @@ static int attach_to(struct place *place, const struct ocv_index *index,
     return cli_print(line, (size_t)n, err);
 }
 
-/* Each manifest gets its own, as a referrer. */
-static int attach_all(struct cli *cli, const struct image *image, struct ocv_error *err)
-{
-    struct place place = {.cli = cli,
-                          .reference = image->reference,
-                          .name = image->reference ? image->reference->name
-                                                   : (char *)(uintptr_t)image->text};
-    int status = OCV_OK;
-    if (image->layout) {
-        place.dir = (char *)(uintptr_t)ocv_layout_path(image->layout);
-        status = place_prepare(&place, err);
-    }
-    for (size_t i = 0; i < ocv_index_count(image->index) && status >= 0; i++)
-        if (is_variant(ocv_index_entry(image->index, i)))
-            status = attach_to(&place, image->index, ocv_index_entry(image->index, i), err);
-    ocv_layout_free(place.layout);
-    return status < 0 ? ocv_error_prefix(err, "--attach: %s", image->text) : OCV_OK;
-}
-
 int export_nfd_image(struct cli *cli, const char *text, bool attach, struct ocv_buffer *out,
                      struct ocv_error *err)
 {
@@ -121,11 +88,26 @@ int export_nfd_image(struct cli *cli, const char *text, bool attach, struct ocv_
     if (!n)
         return ocv_error_set(err, OCV_ERR_DATA, "%s has no variants: there is nothing to write",
                              text);
-    if (attach)
-        return attach_all(cli, &image, err);
-    OCV_TRY(ocv_buffer_printf(out, err, HEAD));
-    for (size_t i = 0; i < ocv_index_count(image.index); i++)
+    if (!attach) {
+        OCV_TRY(ocv_buffer_printf(out, err, HEAD));
+        for (size_t i = 0; i < ocv_index_count(image.index); i++)
+            if (is_variant(ocv_index_entry(image.index, i)))
+                OCV_TRY(put_variant(image.index, ocv_index_entry(image.index, i), out, err));
+        return OCV_OK;
+    }
+    /* Each manifest gets its own, as a referrer. */
+    struct place place = {.cli = cli,
+                          .reference = image.reference,
+                          .name = image.reference ? image.reference->name
+                                                  : (char *)(uintptr_t)image.text};
+    int status = OCV_OK;
+    if (image.layout) {
+        place.dir = (char *)(uintptr_t)ocv_layout_path(image.layout);
+        status = place_prepare(&place, err);
+    }
+    for (size_t i = 0; i < ocv_index_count(image.index) && status >= 0; i++)
         if (is_variant(ocv_index_entry(image.index, i)))
-            OCV_TRY(put_variant(image.index, ocv_index_entry(image.index, i), out, err));
-    return OCV_OK;
+            status = attach_to(&place, image.index, ocv_index_entry(image.index, i), err);
+    ocv_layout_free(place.layout);
+    return status < 0 ? ocv_error_prefix(err, "--attach: %s", image.text) : OCV_OK;
 }

@@ -142,19 +142,6 @@ static int lint_argument(struct lint_request *r, const char *text)
     return status;
 }
 
-/* URI of the installed rules page; false: not installed. */
-static bool find_page(const struct cli *cli, struct ocv_buffer *uri)
-{
-    char path[4096];
-    const char *datadir = cli_datadir(cli);
-    bool relative = datadir && *datadir && *datadir != '/';
-    int n = snprintf(path, sizeof(path), "%s/docs/lint.md",
-                     datadir && *datadir ? datadir : OCV_DEFAULT_DATADIR);
-    return !relative && n > 0 && (size_t)n < sizeof(path) && access(path, R_OK) == 0 &&
-           ocv_buffer_printf(uri, NULL, "file://") == OCV_OK &&
-           ocv_url_escape(path, OCV_URL_UNRESERVED "/@+", uri, NULL) == OCV_OK;
-}
-
 int lint_run(struct lint_request *r, char **arguments, struct ocv_error *err)
 {
     OCV_TRY(cli_load(r->cli, err));
@@ -170,8 +157,18 @@ int lint_run(struct lint_request *r, char **arguments, struct ocv_error *err)
     ocv_auto_buffer page;
     ocv_buffer_init(&out, OUTPUT_MAX);
     ocv_buffer_init(&page, 3 * 4096 + 16);
-    if (r->format == OCV_LINT_FORMAT_SARIF && find_page(r->cli, &page))
-        r->report.page = page.data;
+    if (r->format == OCV_LINT_FORMAT_SARIF) {
+        /* the URI of the rules page, where it is installed */
+        char path[4096];
+        const char *datadir = cli_datadir(r->cli);
+        bool relative = datadir && *datadir && *datadir != '/';
+        int n = snprintf(path, sizeof(path), "%s/docs/lint.md",
+                         datadir && *datadir ? datadir : OCV_DEFAULT_DATADIR);
+        if (!relative && n > 0 && (size_t)n < sizeof(path) && access(path, R_OK) == 0 &&
+            ocv_buffer_printf(&page, NULL, "file://") == OCV_OK &&
+            ocv_url_escape(path, OCV_URL_UNRESERVED "/@+", &page, NULL) == OCV_OK)
+            r->report.page = page.data;
+    }
     int status = ocv_lint_format(&r->report, r->format, r->failures, r->n_failures, &out, err);
     r->report.page = NULL;
     if (status < 0)
