@@ -60,25 +60,6 @@ static int compare_versions(const void *a, const void *b)
     return ocv_version_compare(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* "order :: 12.6, order :: 12.8"; empty: no two toolkits. */
-static int list_toolkits(const struct build *b, struct ocv_buffer *out, struct ocv_error *err)
-{
-    ocv_auto_free const char **all = calloc(b->n_jobs + 1, sizeof(*all));
-    size_t n = 0, used = 0;
-    if (!all)
-        return ocv_error_nomem(err);
-    for (size_t i = 0; i < b->n_jobs; i++)
-        if (b->jobs[i].label && toolkit_of(b, &b->jobs[i]))
-            all[n++] = toolkit_of(b, &b->jobs[i]);
-    qsort(all, n, sizeof(*all), compare_versions);
-    for (size_t i = 0; i < n; i++)
-        if (used == 0 || strcmp(all[used - 1], all[i]) != 0)
-            all[used++] = all[i];
-    for (size_t i = 0; used > 1 && i < used; i++)
-        OCV_TRY(ocv_buffer_printf(out, err, "%sorder :: %s", i ? ", " : "", all[i]));
-    return OCV_OK;
-}
-
 int build_rank(struct build *b, const struct ocv_index *index, const struct ocv_buffer *bytes,
                bool *ranked, struct ocv_error *err)
 {
@@ -95,11 +76,25 @@ int build_rank(struct build *b, const struct ocv_index *index, const struct ocv_
     if (accelerators > 1 && ocv_edit_namespaces_derived(b->document))
         return OCV_OK;
     OCV_TRY(find_ties(b, bytes, ranked, err));
-    if (*ranked)
-        OCV_TRY(list_toolkits(b, &order, err));
-    *ranked = order.len > 0;
     if (!*ranked)
         return OCV_OK;
+    /* "order :: 12.6, order :: 12.8", where there are two toolkits */
+    ocv_auto_free const char **all = calloc(b->n_jobs + 1, sizeof(*all));
+    size_t n_all = 0, kept = 0;
+    if (!all)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < b->n_jobs; i++)
+        if (b->jobs[i].label && toolkit_of(b, &b->jobs[i]))
+            all[n_all++] = toolkit_of(b, &b->jobs[i]);
+    qsort(all, n_all, sizeof(*all), compare_versions);
+    for (size_t i = 0; i < n_all; i++)
+        if (kept == 0 || strcmp(all[kept - 1], all[i]) != 0)
+            all[kept++] = all[i];
+    *ranked = kept > 1;
+    if (!*ranked)
+        return OCV_OK;
+    for (size_t i = 0; i < kept; i++)
+        OCV_TRY(ocv_buffer_printf(&order, err, "%sorder :: %s", i ? ", " : "", all[i]));
     OCV_TRY(build_append_namespace(b, BUILD_PRIORITY, err));
     OCV_TRY(ocv_edit_set(b->document, OCV_ANNOTATION_STATIC BUILD_PRIORITY, order.data, err));
     for (size_t i = 0; i < b->n_jobs; i++) {

@@ -27,28 +27,6 @@ static int put_names(const struct image *image, const bool *keep, bool kept, str
     return n ? OCV_OK : ocv_buffer_printf(out, err, "none");
 }
 
-static bool has_digest(const struct image *image, const bool *keep, const char *digest)
-{
-    for (size_t i = 0; i < ocv_index_count(image->index); i++)
-        if (keep[i] && !strcmp(ocv_index_entry(image->index, i)->digest, digest))
-            return true;
-    return false;
-}
-
-/* What speaks of an image that is kept (its provenance): buildkit's attestations. */
-static void keep_attestations(const struct image *image, const json_t *root, bool *keep)
-{
-    const json_t *manifests = json_object_get(root, "manifests");
-    for (size_t i = 0; i < ocv_index_count(image->index); i++) {
-        const struct ocv_entry *entry = ocv_index_entry(image->index, i);
-        const json_t *json = json_array_get(manifests, entry->position);
-        const char *of =
-            ocv_json_text(json_object_get(json, "annotations"), "vnd.docker.reference.digest");
-        if (!coverage_candidate(entry))
-            keep[i] = of && has_digest(image, keep, of);
-    }
-}
-
 /* Which images does FROM have? */
 static int keep_present(struct cli *cli, struct image *image, bool *keep, struct ocv_error *err)
 {
@@ -101,15 +79,31 @@ int sparse_choose(struct cli *cli, const struct sparse_options *options, struct 
                                   JSON_REJECT_DUPLICATES, NULL);
     if (!out->root)
         return ocv_error_set(err, OCV_ERR_DATA, "%s cannot be read", image->text);
-    keep_attestations(image, out->root, out->keep);
+    /* What speaks of an image that is kept (its provenance): buildkit's attestations. */
+    const json_t *manifests = json_object_get(out->root, "manifests");
+    for (size_t i = 0; i < n; i++) {
+        const struct ocv_entry *entry = ocv_index_entry(image->index, i);
+        const json_t *json = json_array_get(manifests, entry->position);
+        const char *of =
+            ocv_json_text(json_object_get(json, "annotations"), "vnd.docker.reference.digest");
+        if (coverage_candidate(entry) || !of)
+            continue;
+        for (size_t k = 0; k < n && !out->keep[i]; k++)
+            out->keep[i] = out->keep[k] && !strcmp(ocv_index_entry(image->index, k)->digest, of);
+    }
     out->machines = options->fleet.n ? coverage_count(&fleet, NULL) : 0;
     return OCV_OK;
 }
 
-/* Bytes of the images that are left out, but of blobs that those kept have, too. */
-static int count_left(struct cli *cli, const struct image *image, const struct sparse *s,
-                      int64_t *left, struct ocv_error *err)
+int sparse_tell(struct cli *cli, const struct image *image, const struct sparse *s, bool quiet,
+                struct ocv_error *err)
 {
+    char bytes[FORMAT_NUMBER_MAX];
+    int64_t left = 0;
+    ocv_auto_buffer kept, gone;
+    ocv_buffer_init(&kept, 65536);
+    ocv_buffer_init(&gone, 65536);
+    /* Bytes of the images that are left out, but of blobs that those kept have, too. */
     ocv_auto_json *blobs = json_object();
     for (int pass = 1; pass >= 0; pass--)
         for (size_t i = 0; i < ocv_index_count(image->index); i++) {
@@ -128,21 +122,9 @@ static int count_left(struct cli *cli, const struct image *image, const struct s
                 bool known = json_object_get(blobs, layer->digest);
                 if (!known && json_object_set_new(blobs, layer->digest, json_true()) < 0)
                     return ocv_error_nomem(err);
-                *left += !known && !pass ? layer->size : 0;
+                left += !known && !pass ? layer->size : 0;
             }
         }
-    return OCV_OK;
-}
-
-int sparse_tell(struct cli *cli, const struct image *image, const struct sparse *s, bool quiet,
-                struct ocv_error *err)
-{
-    char bytes[FORMAT_NUMBER_MAX];
-    int64_t left = 0;
-    ocv_auto_buffer kept, gone;
-    ocv_buffer_init(&kept, 65536);
-    ocv_buffer_init(&gone, 65536);
-    OCV_TRY(count_left(cli, image, s, &left, err));
     OCV_TRY(put_names(image, s->keep, true, &kept, err));
     OCV_TRY(put_names(image, s->keep, false, &gone, err));
     if (!quiet && s->machines)

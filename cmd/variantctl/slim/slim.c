@@ -442,35 +442,6 @@ static int open_stage(struct slim *s, const struct image *image, struct ocv_erro
     return OCV_OK;
 }
 
-static int print_estimate(struct slim *s, struct ocv_error *err)
-{
-    if (!s->build.options.json)
-        return s->build.options.quiet ? OCV_OK : slim_table_print(s, err);
-    json_t *variants = json_array();
-    for (size_t i = 0; i < s->n_variants; i++)
-        json_array_append_new(variants, slim_variant_json(&s->variants[i]));
-    return print_document(variants, err);
-}
-
-/* Is there an image for each target, and were they made before? */
-static int answer_nothing(struct slim *s, const struct image *image, struct ocv_error *err)
-{
-    bool found = false;
-    for (size_t t = 0; t < s->n_targets; t++)
-        found = found || s->found[t];
-    if (!s->n_made)
-        return ocv_error_set(err, OCV_ERR_DATA,
-                             "%s: nothing could be cut, and nothing was written%s", image->text,
-                             found ? "" : ": it has machine code for no GPU of these machines");
-    s->keeps_stage = false;
-    if (s->build.options.json)
-        return cli_print("[]\n", 3, err);
-    if (!s->build.options.quiet)
-        printf("%s has %s already: there is nothing to do, and %s is not written\n", image->text,
-               s->n_variants ? "all variants that there can be" : "these variants", s->to);
-    return cli_print("", 0, err);
-}
-
 static int run_slim(struct slim *s, const char *from, struct ocv_error *err)
 {
     struct build *b = &s->build;
@@ -489,34 +460,37 @@ static int run_slim(struct slim *s, const char *from, struct ocv_error *err)
     bool any = false;
     for (size_t i = 0; i < s->n_variants; i++)
         any = any || s->variants[i].cut;
-    if (b->options.dry_run && s->n_variants) {
-        OCV_TRY(print_estimate(s, err));
-        if (any || (s->n_made && b->options.json)) /* one document */
-            return OCV_OK;
-    } else if (!b->options.quiet && !b->options.json && s->n_variants) {
+    bool json = b->options.json, told = !b->options.quiet && !json;
+    if (told && s->n_variants)
         OCV_TRY(slim_table_print(s, err));
+    if (b->options.dry_run && json && s->n_variants) {
+        json_t *variants = json_array();
+        for (size_t i = 0; i < s->n_variants; i++)
+            json_array_append_new(variants, slim_variant_json(&s->variants[i]));
+        OCV_TRY(print_document(variants, err));
     }
-    if (!any)
-        return answer_nothing(s, &image, err);
-    OCV_TRY(slim_index_write(s, &image, err));
+    if (b->options.dry_run && s->n_variants && (any || (s->n_made && json))) /* one document */
+        return OCV_OK;
+    if (any) {
+        OCV_TRY(slim_index_write(s, &image, err));
+        s->keeps_stage = false;
+        return OCV_OK;
+    }
+    /* Is there an image for each target, and were they made before? */
+    bool found = false;
+    for (size_t t = 0; t < s->n_targets; t++)
+        found = found || s->found[t];
+    if (!s->n_made)
+        return ocv_error_set(err, OCV_ERR_DATA,
+                             "%s: nothing could be cut, and nothing was written%s", image.text,
+                             found ? "" : ": it has machine code for no GPU of these machines");
     s->keeps_stage = false;
-    return OCV_OK;
-}
-
-static void slim_free(struct slim *s)
-{
-    for (size_t i = 0; i < s->n_variants; i++)
-        slim_variant_free(&s->variants[i]);
-    free(s->variants);
-    for (size_t i = 0; i < s->n_originals; i++)
-        ocv_properties_free(s->originals[i].properties);
-    free(s->originals);
-    progress_free(s->progress);
-    ocv_layout_free(s->stage);
-    build_free(&s->build);
-    if (s->stage_dir[0] && !s->keeps_stage)
-        ocv_directory_remove(s->stage_dir);
-    ocv_fd_close(&s->lock);
+    if (json)
+        return cli_print("[]\n", 3, err);
+    if (told)
+        printf("%s has %s already: there is nothing to do, and %s is not written\n", image.text,
+               s->n_variants ? "all variants that there can be" : "these variants", s->to);
+    return cli_print("", 0, err);
 }
 
 int cmd_slim(struct cli *cli, int argc, char **argv)
@@ -542,6 +516,17 @@ int cmd_slim(struct cli *cli, int argc, char **argv)
     if (status == OCV_ERR_DATA || status == OCV_ERR_INVALID || status == OCV_ERR_UNSUPPORTED)
         s.keeps_stage = false;
     code = status < 0 ? cli_fail(cli, &err) : 0;
-    slim_free(&s);
+    for (size_t i = 0; i < s.n_variants; i++)
+        slim_variant_free(&s.variants[i]);
+    free(s.variants);
+    for (size_t i = 0; i < s.n_originals; i++)
+        ocv_properties_free(s.originals[i].properties);
+    free(s.originals);
+    progress_free(s.progress);
+    ocv_layout_free(s.stage);
+    build_free(&s.build);
+    if (s.stage_dir[0] && !s.keeps_stage)
+        ocv_directory_remove(s.stage_dir);
+    ocv_fd_close(&s.lock);
     return code;
 }

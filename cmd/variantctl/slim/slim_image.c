@@ -67,26 +67,6 @@ static int make_config(struct slim *slim, const struct ocv_buffer *old,
     return store(slim, root, OCV_MEDIA_TYPE_CONFIG, out, err);
 }
 
-/* Docker's names of what OCI has, too, byte for byte. */
-static void set_oci_type(json_t *descriptor)
-{
-    static const char *const types[][2] = {
-        {"application/vnd.docker.container.image.v1+json", OCV_MEDIA_TYPE_CONFIG},
-        {"application/vnd.docker.image.rootfs.diff.tar", "application/vnd.oci.image.layer.v1.tar"},
-        {"application/vnd.docker.image.rootfs.diff.tar.gzip",
-         "application/vnd.oci.image.layer.v1.tar+gzip"},
-        {"application/vnd.docker.image.rootfs.diff.tar.zstd",
-         "application/vnd.oci.image.layer.v1.tar+zstd"},
-        {"application/vnd.docker.image.rootfs.foreign.diff.tar.gzip",
-         "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip"}};
-    const char *type = ocv_json_text(descriptor, "mediaType");
-    for (size_t i = 0; type && i < sizeof(types) / sizeof(types[0]); i++)
-        if (!strcmp(type, types[i][0])) {
-            json_object_set_new(descriptor, "mediaType", json_string(types[i][1]));
-            return;
-        }
-}
-
 static void set_descriptor(json_t *json, const struct ocv_descriptor *d)
 {
     json_object_set_new(json, "mediaType", json_string(d->media_type));
@@ -95,6 +75,17 @@ static void set_descriptor(json_t *json, const struct ocv_descriptor *d)
     json_object_del(json, "data");
     json_object_del(json, "urls");
 }
+
+/* Docker's names of what OCI has, too, byte for byte. */
+static const char *const oci_types[][2] = {
+    {"application/vnd.docker.container.image.v1+json", OCV_MEDIA_TYPE_CONFIG},
+    {"application/vnd.docker.image.rootfs.diff.tar", "application/vnd.oci.image.layer.v1.tar"},
+    {"application/vnd.docker.image.rootfs.diff.tar.gzip",
+     "application/vnd.oci.image.layer.v1.tar+gzip"},
+    {"application/vnd.docker.image.rootfs.diff.tar.zstd",
+     "application/vnd.oci.image.layer.v1.tar+zstd"},
+    {"application/vnd.docker.image.rootfs.foreign.diff.tar.gzip",
+     "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip"}};
 
 static void drop_byte_annotations(json_t *layer)
 {
@@ -128,7 +119,12 @@ static int make_manifest(const struct image *from, const struct manifest_doc *ch
     set_descriptor(config_json, config);
     for (size_t i = 0; i < variant->n_layers; i++) {
         json_t *layer = json_array_get(layers, i);
-        set_oci_type(layer);
+        const char *type = ocv_json_text(layer, "mediaType");
+        for (size_t k = 0; type && k < sizeof(oci_types) / sizeof(oci_types[0]); k++)
+            if (!strcmp(type, oci_types[k][0])) {
+                json_object_set_new(layer, "mediaType", json_string(oci_types[k][1]));
+                break;
+            }
         if (!variant->layers[i].rewritten)
             continue;
         set_descriptor(layer, &variant->layers[i].descriptor);

@@ -156,18 +156,6 @@ static int add_items(struct slim *s, const struct image *image, struct ocv_error
     return OCV_OK;
 }
 
-/* Is it the label of an original, or of its entry for older drivers? */
-static bool is_fat(const struct slim *s, const char *label)
-{
-    for (size_t i = 0; i < s->n_originals; i++) {
-        size_t n = strlen(s->originals[i].label);
-        if (!strncmp(label, s->originals[i].label, n) &&
-            (!label[n] || !strcmp(label + n, OCV_TOOLKIT_MINOR_LABEL)))
-            return true;
-    }
-    return false;
-}
-
 /* Where a slim variant and `fat` rank alike, the slim one is taken: its namespace comes last. */
 static int rank_variants(const struct slim *s, struct ocv_error *err)
 {
@@ -183,22 +171,19 @@ static int rank_variants(const struct slim *s, struct ocv_error *err)
         const char *label = b->jobs[i].label;
         if (!label || !b->jobs[i].properties)
             continue;
+        bool fat = false; /* the label of an original, or of its entry for older drivers */
+        for (size_t k = 0; k < s->n_originals && !fat; k++) {
+            size_t n = strlen(s->originals[k].label);
+            fat = !strncmp(label, s->originals[k].label, n) &&
+                  (!label[n] || !strcmp(label + n, OCV_TOOLKIT_MINOR_LABEL));
+        }
         OCV_TRY(ocv_properties_format(b->jobs[i].properties, &text, err));
         OCV_TRY(ocv_buffer_printf(&text, err, ", %s :: order :: %s", s->priority,
-                                  is_fat(s, label) ? SLIM_FAT : "slim"));
+                                  fat ? SLIM_FAT : "slim"));
         OCV_TRY(ocv_properties_parse(text.data, text.len, &set, err));
         OCV_TRY(ocv_edit_annotate(b->document, label, NULL, NULL, set, err));
     }
     return OCV_OK;
-}
-
-/* What the entry is made of. */
-static const char *base_of(const struct slim *s, const struct ocv_entry *entry)
-{
-    for (size_t i = 0; entry && i < s->n_variants; i++)
-        if (s->variants[i].cut && !strcmp(s->variants[i].descriptor.digest, entry->digest))
-            return s->variants[i].base;
-    return entry ? entry->digest : "";
 }
 
 static int check_choice(const struct slim *s, const struct ocv_index *old,
@@ -214,7 +199,13 @@ static int check_choice(const struct slim *s, const struct ocv_index *old,
     OCV_TRY(ocv_resolve(old, profile, NULL, &before, err));
     OCV_TRY(ocv_resolve(new, profile, NULL, &after, err));
     const struct ocv_entry *was = ocv_decision_selected(before), *is = ocv_decision_selected(after);
-    if (!strcmp(base_of(s, is), was ? was->digest : ""))
+    const char *base = is ? is->digest : ""; /* what it is made of */
+    for (size_t i = 0; is && i < s->n_variants; i++)
+        if (s->variants[i].cut && !strcmp(s->variants[i].descriptor.digest, is->digest)) {
+            base = s->variants[i].base;
+            break;
+        }
+    if (!strcmp(base, was ? was->digest : ""))
         return OCV_OK;
     ocv_error_set(err, OCV_ERR_DATA,
                   "a machine like %s gets %s, and would get %s, of another image", name,
@@ -250,23 +241,6 @@ static int check_choices(const struct slim *s, const struct image *from, struct 
     return status;
 }
 
-/* What was removed, beside each variant. */
-static int attach_reports(struct slim *s, struct ocv_error *err)
-{
-    for (size_t i = 0; i < s->n_variants; i++) {
-        ocv_auto_buffer text;
-        char digest[OCV_DIGEST_MAX];
-        ocv_buffer_init(&text, SLIM_REPORT_MAX);
-        if (!s->variants[i].cut)
-            continue;
-        ocv_auto_json *report = slim_variant_json(&s->variants[i]);
-        OCV_TRY(report ? ocv_json_append(report, JSON_COMPACT, &text, err) : ocv_error_nomem(err));
-        OCV_TRY(attach_document(&s->build.to, &s->variants[i].descriptor, SLIM_MEDIA_TYPE, &text,
-                                digest, err));
-    }
-    return OCV_OK;
-}
-
 int slim_index_write(struct slim *s, const struct image *image, struct ocv_error *err)
 {
     struct build *b = &s->build;
@@ -291,5 +265,17 @@ int slim_index_write(struct slim *s, const struct image *image, struct ocv_error
         OCV_TRY(copier_tree(&copier, image, &image->top, 0, err));
     }
     OCV_TRY(build_finish(b, err));
-    return attach_reports(s, err);
+    /* What was removed, beside each variant. */
+    for (size_t i = 0; i < s->n_variants; i++) {
+        ocv_auto_buffer text;
+        char digest[OCV_DIGEST_MAX];
+        ocv_buffer_init(&text, SLIM_REPORT_MAX);
+        if (!s->variants[i].cut)
+            continue;
+        ocv_auto_json *report = slim_variant_json(&s->variants[i]);
+        OCV_TRY(report ? ocv_json_append(report, JSON_COMPACT, &text, err) : ocv_error_nomem(err));
+        OCV_TRY(attach_document(&b->to, &s->variants[i].descriptor, SLIM_MEDIA_TYPE, &text, digest,
+                                err));
+    }
+    return OCV_OK;
 }

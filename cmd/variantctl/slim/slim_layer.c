@@ -44,30 +44,6 @@ static const char *compression_of(const struct slim *slim, const struct ocv_desc
                : "";
 }
 
-/* Does a GPU of the target take anything that the file has? */
-static bool has_code_for(const struct ocv_content_file *file, const struct ocv_slim_target *target)
-{
-    for (size_t i = 0; i < file->facts.n; i++) {
-        const struct ocv_content_finding *it = &file->facts.list[i];
-        bool compiled = it->fact == OCV_CONTENT_CUDA_PTX || it->fact == OCV_CONTENT_CUDA_IR;
-        char gpu[64];
-        if (it->fact == OCV_CONTENT_SYCL_CODE) /* SPIR-V, which is compiled for any */
-            return true;
-        for (size_t t = 0; t < target->n; t++)
-            if ((compiled || it->fact == OCV_CONTENT_CUDA_CODE ||
-                 it->fact == OCV_CONTENT_CUDA_EMPTY) &&
-                ocv_slim_runs(it->value, compiled, target->sm[t]))
-                return true;
-        /* of a kpack archive: "gfx942 lib/libx.so" */
-        snprintf(gpu, sizeof(gpu), "%.*s", (int)strcspn(it->value, " "), it->value);
-        for (size_t t = 0; t < target->n_gfx; t++)
-            if ((it->fact == OCV_CONTENT_HIP_CODE || it->fact == OCV_CONTENT_KPACK_CODE) &&
-                ocv_slim_gfx_runs(gpu, target->gfx[t]))
-                return true;
-    }
-    return false;
-}
-
 /* A file of code for GPUs alone, which its program looks for by the name of the GPU it has: one
  * for others is left out, but not if that would show an older one. */
 static bool leaves_out(const struct slim_list *list, size_t i, const struct ocv_slim_target *target)
@@ -77,7 +53,28 @@ static bool leaves_out(const struct slim_list *list, size_t i, const struct ocv_
     bool alone = ocv_content_is_named(file->path);
     for (size_t k = 0; k < sizeof(ends) / sizeof(ends[0]); k++)
         alone = alone || ocv_text_ends(file->path, ends[k]);
-    return alone && !list->covers[i] && !has_code_for(file, target);
+    if (!alone || list->covers[i])
+        return false;
+    /* Does a GPU of the target take anything that the file has? */
+    for (size_t k = 0; k < file->facts.n; k++) {
+        const struct ocv_content_finding *it = &file->facts.list[k];
+        bool compiled = it->fact == OCV_CONTENT_CUDA_PTX || it->fact == OCV_CONTENT_CUDA_IR;
+        char gpu[64];
+        if (it->fact == OCV_CONTENT_SYCL_CODE) /* SPIR-V, which is compiled for any */
+            return false;
+        for (size_t t = 0; t < target->n; t++)
+            if ((compiled || it->fact == OCV_CONTENT_CUDA_CODE ||
+                 it->fact == OCV_CONTENT_CUDA_EMPTY) &&
+                ocv_slim_runs(it->value, compiled, target->sm[t]))
+                return false;
+        /* of a kpack archive: "gfx942 lib/libx.so" */
+        snprintf(gpu, sizeof(gpu), "%.*s", (int)strcspn(it->value, " "), it->value);
+        for (size_t t = 0; t < target->n_gfx; t++)
+            if ((it->fact == OCV_CONTENT_HIP_CODE || it->fact == OCV_CONTENT_KPACK_CODE) &&
+                ocv_slim_gfx_runs(gpu, target->gfx[t]))
+                return false;
+    }
+    return true;
 }
 
 /* What the result depends on, as a digest: the name under which it is remembered. */

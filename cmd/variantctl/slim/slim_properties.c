@@ -17,11 +17,6 @@ static bool is_code(const struct ocv_content_target *target)
     return target->fact == OCV_CONTENT_CUDA_CODE;
 }
 
-static int add_property(struct ocv_buffer *out, struct ocv_error *err, const char *property)
-{
-    return ocv_buffer_printf(out, err, "%s%s", out->len ? ", " : "", property);
-}
-
 /* The property that says for which architecture there is machine code; NULL: there is none. */
 static const struct content_property *arch_property(enum ocv_content_fact fact)
 {
@@ -52,7 +47,9 @@ static int add_arch(struct ocv_buffer *out, const struct ocv_content_target *tar
     ocv_content_property_value(target->value, value, sizeof(value));
     snprintf(property, sizeof(property), "%s :: %s :: %s%s%s", it->ns, it->feature, it->before,
              value, it->after);
-    return out->len && strstr(out->data, property) ? OCV_OK : add_property(out, err, property);
+    if (out->len && strstr(out->data, property))
+        return OCV_OK;
+    return ocv_buffer_printf(out, err, "%s%s", out->len ? ", " : "", property);
 }
 
 /* "gfx9-4-generic": code for several processors. */
@@ -140,19 +137,6 @@ int slim_describe_variant(const struct ocv_content_derived *derived,
     return OCV_OK;
 }
 
-/* The lowest architecture of the same major version above one that FROM has machine code for; of
- * GPUs from there on `fat` is told that it has code of their own. */
-static unsigned next_code(const struct ocv_content_derived *derived, unsigned best)
-{
-    unsigned next = best / 10 * 10 + 10;
-    for (size_t i = 0; i < derived->n_targets; i++) {
-        unsigned long number = strtoul(derived->targets[i].value, NULL, 10);
-        if (is_code(&derived->targets[i]) && number > best && number < next)
-            next = (unsigned)number;
-    }
-    return next;
-}
-
 /* What each of these GPUs would load stays in the variant, the PTX of parts without machine code,
  * too. */
 void slim_find_served(const struct ocv_content_derived *derived,
@@ -161,7 +145,14 @@ void slim_find_served(const struct ocv_content_derived *derived,
     *out = *target; /* of processors of AMD none runs code for another one */
     out->n = 0;
     for (size_t t = 0; t < target->n; t++) {
-        unsigned best = slim_best_code(derived, target->sm[t]), next = next_code(derived, best);
+        unsigned best = slim_best_code(derived, target->sm[t]), next = best / 10 * 10 + 10;
+        /* The lowest architecture of the same major version above one that FROM has machine code
+         * for; of GPUs from there on `fat` is told that it has code of their own. */
+        for (size_t i = 0; i < derived->n_targets; i++) {
+            unsigned long number = strtoul(derived->targets[i].value, NULL, 10);
+            if (is_code(&derived->targets[i]) && number > best && number < next)
+                next = (unsigned)number;
+        }
         for (unsigned sm = best; sm <= target->sm[t] || sm < next; sm++) {
             bool known = false;
             for (size_t i = 0; i < out->n; i++)

@@ -90,15 +90,6 @@ static int add_missed(void *data, const char *where, const struct ocv_error *why
                : OCV_OK;
 }
 
-/* The directory that vpull uses without an engine, if it exists. */
-static int look_at_own(struct image_report *l, struct ocv_error *err)
-{
-    char own[4096] = "oci:";
-    return cli_images_directory(own + 4, sizeof(own) - 4) && access(own + 4, F_OK) == 0
-               ? look_at(l, own, err)
-               : OCV_OK;
-}
-
 static int format_text(const struct image_report *l, struct ocv_buffer *out, struct ocv_error *err)
 {
     static const char *const keys[] = {"where", "image", "label"};
@@ -158,8 +149,11 @@ int cmd_images(struct cli *cli, int argc, char **argv)
         return ocv_error_nomem(err);
     const struct local_walk walk = {&l.places, look_at, add_missed, &l};
     OCV_TRY(local_walk(&walk, err));
-    if (l.places.n == 0)
-        OCV_TRY(look_at_own(&l, err));
+    /* The directory that vpull uses without an engine, if it exists. */
+    char own[4096] = "oci:";
+    if (l.places.n == 0 && cli_images_directory(own + 4, sizeof(own) - 4) &&
+        access(own + 4, F_OK) == 0)
+        OCV_TRY(look_at(&l, own, err));
     if (l.json) {
         OCV_TRY(format_document(json_pack("{s:s, s:O, s:O}", "schema", "dev.ocivariant.images/v1",
                                           "images", images, "notLookedAt", missed),

@@ -23,13 +23,6 @@ struct rounds {
     int64_t next; /* when the next one begins */
 };
 
-static void end_round(const struct rounds *r)
-{
-    kill(-r->runs, SIGTERM); /* and what it has started */
-    while (waitpid(r->runs, NULL, 0) < 0 && errno == EINTR)
-        continue;
-}
-
 /* After a round: go on, or `*status` is what to end with. */
 static bool go_on(struct rounds *r, int end, int *status)
 {
@@ -79,7 +72,9 @@ bool verify_is_round(struct cli *cli, int64_t every_ms, int *status)
         int got = sigtimedwait(&signals, NULL, &most), end = 0;
         if (got == SIGTERM || got == SIGINT) {
             if (r.runs)
-                end_round(&r);
+                kill(-r.runs, SIGTERM); /* and what it has started */
+            while (r.runs && waitpid(r.runs, NULL, 0) < 0 && errno == EINTR)
+                continue;
             if (got == SIGINT)
                 *status = ocv_error_set(&cli->err, OCV_ERR_INTERRUPTED, "interrupted");
             return false;
