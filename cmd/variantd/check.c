@@ -137,9 +137,16 @@ static int check_service(const struct daemon *d, const struct settings *s, const
     return OCV_OK;
 }
 
-/* Did `variantctl setup` leave an engine of this node no way past the mirror? */
-static bool any_fail_closed(void)
+/* A signature that is required binds an engine only where that cannot go to the registry itself. */
+static int check_trust(const struct settings *s, struct ocv_error *err)
 {
+    struct ocv_trust_rule rule;
+    size_t i = 0, n = ocv_config_trust_rules(s->config, 0, &rule);
+    while (i < n && (ocv_config_trust_rules(s->config, i, &rule), !rule.require))
+        i++;
+    if (i == n || access(VERIFIER, X_OK) == 0)
+        return OCV_OK;
+    /* Did `variantctl setup` leave an engine of this node no way past the mirror? */
     bool closed = false;
     const struct dirent *entry;
     DIR *list = opendir(OCV_PATH_SETUP);
@@ -154,17 +161,7 @@ static bool any_fail_closed(void)
     }
     if (list)
         closedir(list);
-    return closed;
-}
-
-/* A signature that is required binds an engine only where that cannot go to the registry itself. */
-static int check_trust(const struct settings *s, struct ocv_error *err)
-{
-    struct ocv_trust_rule rule;
-    size_t i = 0, n = ocv_config_trust_rules(s->config, 0, &rule);
-    while (i < n && (ocv_config_trust_rules(s->config, i, &rule), !rule.require))
-        i++;
-    if (i == n || any_fail_closed() || access(VERIFIER, X_OK) == 0)
+    if (closed)
         return OCV_OK;
     ocv_error_set(err, OCV_ERR_CONFIG,
                   "%s: trust: %s: engines of this node can go to the registry where this refuses",

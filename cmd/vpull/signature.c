@@ -7,40 +7,16 @@
 
 #include <string.h>
 
-/* What is locked of the image that is pulled, if it has a signature. */
-static const struct lock_choice *signed_choice(const struct pull *pull)
-{
-    const struct lock_choice *choice = pull->options->choice;
-    const struct lock_image *locked = pull->options->locked;
-    for (size_t i = 0; locked && !choice && i < locked->n_choices; i++)
-        if (!strcmp(locked->choices[i].digest, pull->entry->digest) && locked->choices[i].signature)
-            choice = &locked->choices[i];
-    return choice && choice->signature ? choice : NULL;
-}
-
-/* Does the signed document name what is pulled? With --lock-profile nothing was chosen in it. */
-static int check_member(struct pull *pull, const char *subject, struct ocv_error *err)
-{
-    struct ocv_descriptor found;
-    ocv_auto(ocv_index) index = NULL;
-    ocv_auto_buffer body;
-    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
-    const char *digest = pull->entry->digest;
-    if (!strcmp(digest, subject))
-        return OCV_OK;
-    OCV_TRY(
-        ocv_registry_get(pull->cli->registry, pull->image.reference, subject, &body, &found, err));
-    OCV_TRY(ocv_index_parse(body.data, body.len, found.media_type, &index, err));
-    for (size_t i = 0; i < ocv_index_count(index); i++)
-        if (!strcmp(ocv_index_entry(index, i)->digest, digest))
-            return OCV_OK;
-    return ocv_error_set(err, OCV_ERR_UNTRUSTED, "%s is not in %s, which is signed",
-                         pull->image.text, subject);
-}
-
 int pull_check_signature(struct pull *pull, struct ocv_error *err)
 {
-    const struct lock_choice *locked = signed_choice(pull);
+    /* What is locked of the image that is pulled, if it has a signature. */
+    const struct lock_choice *locked = pull->options->choice;
+    const struct lock_image *image = pull->options->locked;
+    for (size_t i = 0; image && !locked && i < image->n_choices; i++)
+        if (!strcmp(image->choices[i].digest, pull->entry->digest) && image->choices[i].signature)
+            locked = &image->choices[i];
+    if (locked && !locked->signature)
+        locked = NULL;
     struct ocv_error warning = {0};
     const char *subject = locked ? locked->subject : image_subject(&pull->image, pull->entry);
     pull->subject = subject;
@@ -54,6 +30,21 @@ int pull_check_signature(struct pull *pull, struct ocv_error *err)
         ocv_error_hint(err, "name its file in `trust` of the configuration (docs/trust.md)");
         return OCV_ERR_UNTRUSTED;
     }
-    return pull->options->choice && *pull->signature.key ? check_member(pull, subject, err)
-                                                         : OCV_OK;
+    /* Does the signed document name what is pulled? With --lock-profile nothing was chosen in it.
+     */
+    const char *digest = pull->entry->digest;
+    if (!pull->options->choice || !*pull->signature.key || !strcmp(digest, subject))
+        return OCV_OK;
+    struct ocv_descriptor found;
+    ocv_auto(ocv_index) index = NULL;
+    ocv_auto_buffer body;
+    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+    OCV_TRY(
+        ocv_registry_get(pull->cli->registry, pull->image.reference, subject, &body, &found, err));
+    OCV_TRY(ocv_index_parse(body.data, body.len, found.media_type, &index, err));
+    for (size_t i = 0; i < ocv_index_count(index); i++)
+        if (!strcmp(ocv_index_entry(index, i)->digest, digest))
+            return OCV_OK;
+    return ocv_error_set(err, OCV_ERR_UNTRUSTED, "%s is not in %s, which is signed",
+                         pull->image.text, subject);
 }

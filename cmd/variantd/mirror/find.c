@@ -55,24 +55,6 @@ int mirror_find(struct mirror *m, const char *text, const char *digest, bool tru
 
 #define CONFIG_BYTES (1024u * 1024) /* its tree may take 50 times that */
 
-/* The two labels of an image configuration. */
-static int take_labels(const struct ocv_buffer *config, struct mirror_entry *out,
-                       struct ocv_error *err)
-{
-    budget_read_begin(config->len);
-    json_t *root = ocv_json_load_any(config->data, config->len, OCV_JSON_VALUES_MAX,
-                                     JSON_REJECT_DUPLICATES, NULL);
-    const json_t *labels = json_object_get(json_object_get(root, "config"), "Labels");
-    const struct ocv_record said = {.label = ocv_json_text(labels, OCV_ANNOTATION_LABEL),
-                                    .properties = ocv_json_text(labels, OCV_ANNOTATION_PROPERTIES)};
-    out->found = said.label && said.properties && strlen(said.label) < LABEL_BYTES &&
-                 strlen(said.properties) <= OCV_ENTRY_PROPERTIES_BYTES_MAX;
-    int status = out->found ? ocv_record_copy(&said, &out->said, err) : OCV_OK;
-    json_decref(root);
-    budget_read_end(config->len);
-    return status;
-}
-
 static int read_labels(const struct source *from, const struct ocv_reference *reference,
                        struct mirror_entry *out, struct ocv_error *err)
 {
@@ -99,7 +81,18 @@ static int read_labels(const struct source *from, const struct ocv_reference *re
     ocv_auto_buffer config;
     ocv_buffer_init(&config, CONFIG_BYTES);
     OCV_TRY(ocv_registry_get_blob(client_registry(from->client), reference, &which, &config, err));
-    return take_labels(&config, out, err);
+    budget_read_begin(config.len);
+    json_t *root = ocv_json_load_any(config.data, config.len, OCV_JSON_VALUES_MAX,
+                                     JSON_REJECT_DUPLICATES, NULL);
+    const json_t *labels = json_object_get(json_object_get(root, "config"), "Labels");
+    const struct ocv_record said = {.label = ocv_json_text(labels, OCV_ANNOTATION_LABEL),
+                                    .properties = ocv_json_text(labels, OCV_ANNOTATION_PROPERTIES)};
+    out->found = said.label && said.properties && strlen(said.label) < LABEL_BYTES &&
+                 strlen(said.properties) <= OCV_ENTRY_PROPERTIES_BYTES_MAX;
+    status = out->found ? ocv_record_copy(&said, &out->said, err) : OCV_OK;
+    json_decref(root);
+    budget_read_end(config.len);
+    return status;
 }
 
 int mirror_labels(struct mirror *m, const char *text, bool trusted, struct mirror_entry *out,

@@ -39,14 +39,6 @@ static void good_key(const char *repository, const char *digest, struct key *key
     key_add(key, digest);
 }
 
-static struct good *find_good(const struct mirror *mirror, const char *repository,
-                              const char *digest)
-{
-    struct key key;
-    good_key(repository, digest, &key);
-    return cache_find(mirror->trusted, &key);
-}
-
 static void keep_good(const struct mirror *mirror, const char *repository, const char *digest,
                       const struct ocv_signature *signature)
 {
@@ -65,20 +57,6 @@ static void refusal_key(const struct source *from, const struct ocv_reference *r
                         const char *digest, struct key *key)
 {
     object_key(client_is_daemon(from->client), reference->name, digest, key);
-}
-
-static bool find_refusal(const struct mirror *mirror, const struct source *from,
-                         const struct ocv_reference *reference, const char *digest,
-                         struct ocv_error *err)
-{
-    struct key key;
-    refusal_key(from, reference, digest, &key);
-    struct refusal *known = cache_find(mirror->refused, &key);
-    bool valid = known && known->until_ms > ocv_clock_ms();
-    if (valid && err)
-        *err = known->why;
-    refcounted_unref(known);
-    return valid;
 }
 
 static void keep_refusal(const struct mirror *mirror, const struct source *from,
@@ -279,8 +257,10 @@ void trust_remember(struct mirror *mirror)
 static bool recall(struct mirror *mirror, const struct ocv_reference *reference, const char *digest,
                    struct ocv_signature *signature)
 {
+    struct key key;
+    good_key(reference->name, digest, &key);
     for (int again = 0; again < 2; again++) {
-        struct good *known = find_good(mirror, reference->name, digest);
+        struct good *known = cache_find(mirror->trusted, &key);
         if (known && signature)
             *signature = known->signature;
         refcounted_unref(known);
@@ -301,9 +281,14 @@ int trust_check(struct mirror *mirror, const struct source *from,
     if (!ocv_config_trust(mirror->settings->config, reference, rules) ||
         recall(mirror, reference, digest, out))
         return OCV_OK;
-    return find_refusal(mirror, from, reference, digest, err)
-               ? OCV_ERR_UNTRUSTED
-               : check_anew(mirror, from, reference, digest, out, err);
+    struct key key;
+    refusal_key(from, reference, digest, &key);
+    struct refusal *known = cache_find(mirror->refused, &key);
+    bool refused = known && known->until_ms > ocv_clock_ms();
+    if (refused && err)
+        *err = known->why;
+    refcounted_unref(known);
+    return refused ? OCV_ERR_UNTRUSTED : check_anew(mirror, from, reference, digest, out, err);
 }
 
 int trust_check_member(struct mirror *mirror, const struct source *from,

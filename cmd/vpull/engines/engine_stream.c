@@ -26,7 +26,13 @@ int engine_lines_take(struct engine_lines *lines, const char *bytes, size_t len)
     return status;
 }
 
-static enum layer_state state_of(const char *status)
+static int64_t bytes_of(const json_t *number)
+{
+    json_int_t value = json_is_integer(number) ? json_integer_value(number) : -1;
+    return value < 0 || value > ENGINE_BYTES_MAX ? -1 : value;
+}
+
+void docker_line_parse(const char *text, struct docker_line *out)
 {
     static const struct {
         const char *text;
@@ -38,20 +44,6 @@ static enum layer_state state_of(const char *status)
                   {"Verifying Checksum", LAYER_DOWNLOADED},
                   {"Download complete", LAYER_DOWNLOADED},
                   {"Loading layer", LAYER_LOADING}};
-    for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++)
-        if (!strcmp(status, states[i].text))
-            return states[i].state;
-    return LAYER_WAITING;
-}
-
-static int64_t bytes_of(const json_t *number)
-{
-    json_int_t value = json_is_integer(number) ? json_integer_value(number) : -1;
-    return value < 0 || value > ENGINE_BYTES_MAX ? -1 : value;
-}
-
-void docker_line_parse(const char *text, struct docker_line *out)
-{
     *out = (struct docker_line){.done = -1, .total = -1};
     ocv_auto_json *line = ocv_json_load_any(text, strlen(text), OCV_JSON_VALUES_MAX, 0, NULL);
     const char *status = ocv_json_text(line, "status");
@@ -64,7 +56,10 @@ void docker_line_parse(const char *text, struct docker_line *out)
     const json_t *detail = json_object_get(line, "progressDetail");
     const json_t *current = json_object_get(detail, "current");
     snprintf(out->id, sizeof(out->id), "%s", id);
-    out->state = state_of(status);
+    out->state = LAYER_WAITING;
+    for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++)
+        if (!strcmp(status, states[i].text))
+            out->state = states[i].state;
     out->total = bytes_of(json_object_get(detail, "total"));
     /* engines with containerd's store report the seconds of an extraction instead */
     out->done = json_object_get(detail, "units") ? -1 : current ? bytes_of(current) : 0;
