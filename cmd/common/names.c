@@ -95,30 +95,25 @@ const char *names_label(const struct ocv_index *index, const char *label)
     return meant ? "null" : label;
 }
 
-/* "null (the default), cuda12.6, cuda12.8" */
-static int list_labels(const struct ocv_index *index, struct ocv_buffer *out)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < ocv_index_count(index); i++) {
-        const char *label = label_of(ocv_index_entry(index, i));
-        if (!label || has_label(index, label, i))
-            continue;
-        if (n < LABELS_SHOWN)
-            OCV_TRY(ocv_buffer_printf(out, NULL, "%s%s%s", n ? ", " : "", label,
-                                      strcmp(label, "null") != 0 ? "" : " (the default)"));
-        n++;
-    }
-    if (n > LABELS_SHOWN)
-        OCV_TRY(ocv_buffer_printf(out, NULL, " and %zu more", n - LABELS_SHOWN));
-    return OCV_OK;
-}
-
 static int no_such_label(const struct named_index *image, const char *label, const char *origin,
                          struct ocv_error *err)
 {
     ocv_auto_buffer labels;
     ocv_buffer_init(&labels, TEXT_MAX);
-    if (list_labels(image->index, &labels) < 0)
+    /* "null (the default), cuda12.6, cuda12.8" */
+    size_t n = ocv_index_count(image->index), listed = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *other = label_of(ocv_index_entry(image->index, i));
+        if (!other || has_label(image->index, other, i))
+            continue;
+        if (listed < LABELS_SHOWN &&
+            ocv_buffer_printf(&labels, NULL, "%s%s%s", listed ? ", " : "", other,
+                              strcmp(other, "null") != 0 ? "" : " (the default)") < 0)
+            return ocv_error_nomem(err);
+        listed++;
+    }
+    if (listed > LABELS_SHOWN &&
+        ocv_buffer_printf(&labels, NULL, " and %zu more", listed - LABELS_SHOWN) < 0)
         return ocv_error_nomem(err);
     if (!strcmp(label, "null"))
         return ocv_error_set(err, origin ? OCV_ERR_NO_MATCH : OCV_ERR_CONFIG,
@@ -126,7 +121,6 @@ static int no_such_label(const struct named_index *image, const char *label, con
                              labels.data ? labels.data : "none");
     struct ocv_nearest nearest = {.wanted = label};
     char question[OCV_NEAREST_QUESTION_MAX];
-    size_t n = ocv_index_count(image->index);
     for (size_t i = 0; i < n; i++) {
         const char *other = label_of(ocv_index_entry(image->index, i));
         if (other)

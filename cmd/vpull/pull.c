@@ -54,22 +54,6 @@ static int no_match(struct pull *pull, struct ocv_error *err)
     return status;
 }
 
-/* A tag that rules of another registry would know was taken as it is. */
-static void pull_note_mirror(const struct pull *pull)
-{
-    char place[300];
-    const struct ocv_reference *reference = pull->image.reference;
-    const char *of = NULL;
-    if (reference && reference->tag && !reference->digest &&
-        !ocv_index_has_variants(pull->image.index))
-        of = image_mirrors(pull->cli, reference, place, sizeof(place));
-    if (of)
-        progress_message(pull->progress,
-                         "note: tag %s was taken as it is, since no tag rules are for %s; if that "
-                         "mirrors %s, say so: registries: {%s: {mirror_of: %s}}",
-                         reference->tag, place, of, place, of);
-}
-
 static int resolve_entry(struct pull *pull, struct ocv_error *err)
 {
     const struct pull_options *options = pull->options;
@@ -103,8 +87,17 @@ static int resolve_entry(struct pull *pull, struct ocv_error *err)
     OCV_TRY(pull_check_signature(pull, err));
     /* Always show a choice by tag rule: nothing in the registry tells of it. */
     const char *tag = image_tag(&pull->image, pull->entry);
-    if (!tag && !options->quiet && !options->print_ref)
-        pull_note_mirror(pull);
+    char place[300];
+    const struct ocv_reference *reference = pull->image.reference;
+    const char *of = NULL;
+    if (!tag && !options->quiet && !options->print_ref && reference && reference->tag &&
+        !reference->digest && !ocv_index_has_variants(pull->image.index))
+        of = image_mirrors(pull->cli, reference, place, sizeof(place));
+    if (of) /* a tag that rules of another registry would know was taken as it is */
+        progress_message(pull->progress,
+                         "note: tag %s was taken as it is, since no tag rules are for %s; if that "
+                         "mirrors %s, say so: registries: {%s: {mirror_of: %s}}",
+                         reference->tag, place, of, place, of);
     if (tag && (options->print_ref || options->quiet))
         fprintf(stderr, "%s: %s: tag %s by the tag rules of %s\n", pull->cli->program,
                 pull->image.text, tag, ocv_tag_choice_family(pull->image.choice));

@@ -63,37 +63,6 @@ static int feed_bytes(struct scan *scan, const unsigned char *data, int64_t len,
     return OCV_OK;
 }
 
-static int read_content(struct scan *scan, struct archive *archive, const char *path, int64_t size,
-                        struct ocv_error *err)
-{
-    char text[OCV_CONTENT_TEXT_MAX];
-    size_t text_len = 0;
-    bool is_text = ocv_content_is_text(path);
-    const void *data;
-    size_t len;
-    la_int64_t offset, at = 0;
-    int got;
-    while ((got = archive_read_data_block(archive, &data, &len, &offset)) == ARCHIVE_OK) {
-        OCV_TRY(check_ratio(scan, archive, offset, err));
-        OCV_TRY(feed_bytes(scan, NULL, offset - at, err)); /* a hole of a sparse file */
-        OCV_TRY(feed_bytes(scan, data, (int64_t)len, err));
-        at = offset + (la_int64_t)len;
-        size_t n = len < sizeof(text) - text_len ? len : sizeof(text) - text_len;
-        if (is_text && n)
-            memcpy(text + text_len, data, n);
-        text_len += is_text ? n : 0;
-    }
-    if (got != ARCHIVE_EOF)
-        return archive_failed(scan, archive, err);
-    if (at < size)
-        ocv_content_skip(scan->reader, size - at);
-    if (at > size) /* a zip archive may say it after the file */
-        size = at;
-    if (is_text)
-        OCV_TRY(ocv_content_report_text(&scan->report, path, text, text_len, err));
-    return scan_file(scan, path, size, err);
-}
-
 static int read_member(struct scan *scan, struct archive *archive, struct archive_entry *entry,
                        struct ocv_error *err)
 {
@@ -126,7 +95,31 @@ static int read_member(struct scan *scan, struct archive *archive, struct archiv
         return ocv_error_set(err, OCV_ERR_DATA, "%s: a file of negative size", path);
     }
     OCV_TRY(check_ratio(scan, archive, 0, err));
-    return read_content(scan, archive, path, size, err);
+    char text[OCV_CONTENT_TEXT_MAX];
+    size_t text_len = 0, len;
+    bool is_text = ocv_content_is_text(path);
+    const void *data;
+    la_int64_t offset, at = 0;
+    int got;
+    while ((got = archive_read_data_block(archive, &data, &len, &offset)) == ARCHIVE_OK) {
+        OCV_TRY(check_ratio(scan, archive, offset, err));
+        OCV_TRY(feed_bytes(scan, NULL, offset - at, err)); /* a hole of a sparse file */
+        OCV_TRY(feed_bytes(scan, data, (int64_t)len, err));
+        at = offset + (la_int64_t)len;
+        size_t n = len < sizeof(text) - text_len ? len : sizeof(text) - text_len;
+        if (is_text && n)
+            memcpy(text + text_len, data, n);
+        text_len += is_text ? n : 0;
+    }
+    if (got != ARCHIVE_EOF)
+        return archive_failed(scan, archive, err);
+    if (at < size)
+        ocv_content_skip(scan->reader, size - at);
+    if (at > size) /* a zip archive may say it after the file */
+        size = at;
+    if (is_text)
+        OCV_TRY(ocv_content_report_text(&scan->report, path, text, text_len, err));
+    return scan_file(scan, path, size, err);
 }
 
 static int read_members(struct scan *scan, struct archive *archive, int fd, struct ocv_error *err)

@@ -146,21 +146,6 @@ static bool recall_result(struct slim *slim, const char *key, struct slim_layer 
     return true;
 }
 
-static void remember_result(const char *key, const struct slim_layer *layer)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, RESULT_MAX);
-    ocv_auto_json *root = json_pack("{s:O}", "files", layer->files);
-    if (root && layer->rewritten) {
-        json_object_set_new(root, "digest", json_string(layer->descriptor.digest));
-        json_object_set_new(root, "size", json_integer((json_int_t)layer->descriptor.size));
-        json_object_set_new(root, "mediaType", json_string(layer->descriptor.media_type));
-        json_object_set_new(root, "diffId", json_string(layer->diff_id));
-    }
-    if (root && ocv_json_append(root, JSON_COMPACT, &text, NULL) >= 0)
-        digest_cache_write(KIND, key, &text);
-}
-
 /* Takes what the last program writes: into a file, with its digest. */
 struct collector {
     int in, out;
@@ -519,6 +504,17 @@ int slim_layer_make(struct slim *slim, struct layer_reader *reader,
     if (status < 0)
         return ocv_error_prefix(err, "layer %s", layer->digest);
     note_outside(out->files, list);
-    remember_result(key, out);
+    /* remembered, for a run that needs the same */
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, RESULT_MAX);
+    ocv_auto_json *root = json_pack("{s:O}", "files", out->files);
+    if (root && out->rewritten) {
+        json_object_set_new(root, "digest", json_string(out->descriptor.digest));
+        json_object_set_new(root, "size", json_integer((json_int_t)out->descriptor.size));
+        json_object_set_new(root, "mediaType", json_string(out->descriptor.media_type));
+        json_object_set_new(root, "diffId", json_string(out->diff_id));
+    }
+    if (root && ocv_json_append(root, JSON_COMPACT, &text, NULL) >= 0)
+        digest_cache_write(KIND, key, &text);
     return OCV_OK;
 }

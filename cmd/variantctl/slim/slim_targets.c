@@ -12,23 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A number that no toolkit knows is rather a slip than a GPU: what it would be given is code of
- * another one. */
-static void warn_unknown(const struct slim *s, const struct ocv_slim_target *target)
-{
-    for (size_t i = 0; i < target->n; i++) {
-        bool known = false;
-        for (size_t k = 0; k < sizeof(ocv_toolkits) / sizeof(ocv_toolkits[0]); k++)
-            for (const char *at = ocv_toolkits[k].makes; *at && !known;) {
-                char *end;
-                known = strtoul(at, &end, 10) == target->sm[i];
-                at = end;
-            }
-        if (!known)
-            cli_warn(s->build.cli, "sm_%u is no architecture that is known here", target->sm[i]);
-    }
-}
-
 static int add_target(struct slim *s, const char *text, size_t len, bool again,
                       struct ocv_error *err)
 {
@@ -53,7 +36,19 @@ static int add_target(struct slim *s, const char *text, size_t len, bool again,
     if (s->n_targets == SLIM_VARIANTS_MAX)
         return ocv_error_set(err, OCV_ERR_INVALID, "slim: more than %u variants",
                              SLIM_VARIANTS_MAX);
-    warn_unknown(s, &target);
+    /* A number that no toolkit knows is rather a slip than a GPU: what it would be given is code of
+     * another one. */
+    for (size_t i = 0; i < target.n; i++) {
+        bool known = false;
+        for (size_t k = 0; k < sizeof(ocv_toolkits) / sizeof(ocv_toolkits[0]); k++)
+            for (const char *at = ocv_toolkits[k].makes; *at && !known;) {
+                char *end;
+                known = strtoul(at, &end, 10) == target.sm[i];
+                at = end;
+            }
+        if (!known)
+            cli_warn(s->build.cli, "sm_%u is no architecture that is known here", target.sm[i]);
+    }
     s->targets[s->n_targets++] = target;
     return OCV_OK;
 }
@@ -91,8 +86,21 @@ static int compare_targets(const void *a, const void *b)
     return x->n_gfx && y->n_gfx ? strcmp(x->gfx[0], y->gfx[0]) : 0;
 }
 
-static int add_fleet(struct slim *s, struct ocv_error *err)
+int slim_read_targets(struct slim *s, struct ocv_error *err)
 {
+    if (!s->profiles) {
+        const char *end = s->wanted + strlen(s->wanted);
+        for (const char *part = s->wanted; part <= end;) {
+            size_t len = strcspn(part, ","), blanks = strspn(part, " ");
+            size_t n = len > blanks ? len - blanks : 0;
+            while (n && part[blanks + n - 1] == ' ')
+                n--;
+            OCV_TRY(add_target(s, part + blanks, n, false, err));
+            part += len + 1;
+        }
+        return OCV_OK;
+    }
+    /* The GPUs of each class of machines. */
     ocv_auto(ocv_fleet) fleet = NULL;
     size_t skipped = 0;
     OCV_TRY(ocv_fleet_new(&fleet, err));
@@ -113,20 +121,4 @@ static int add_fleet(struct slim *s, struct ocv_error *err)
     return s->n_targets ? OCV_OK
                         : ocv_error_set(err, OCV_ERR_DATA,
                                         "%s: no machine has a GPU of NVIDIA or AMD", s->profiles);
-}
-
-int slim_read_targets(struct slim *s, struct ocv_error *err)
-{
-    if (s->profiles)
-        return add_fleet(s, err);
-    const char *end = s->wanted + strlen(s->wanted);
-    for (const char *part = s->wanted; part <= end;) {
-        size_t len = strcspn(part, ","), blanks = strspn(part, " ");
-        size_t n = len > blanks ? len - blanks : 0;
-        while (n && part[blanks + n - 1] == ' ')
-            n--;
-        OCV_TRY(add_target(s, part + blanks, n, false, err));
-        part += len + 1;
-    }
-    return OCV_OK;
 }
