@@ -19,24 +19,6 @@ static int note_unread(struct scan *scan, struct ocv_error *err)
                                  "files that cannot be read", 0, 1, err);
 }
 
-/* One that is refused is reported, and what comes after it still read. */
-static int read_archive(struct scan *scan, int fd, const char *path, int64_t size,
-                        struct ocv_error *err)
-{
-    struct ocv_content_facts facts = {0}, half = {0};
-    int status = scan_archive(scan, fd, path, err);
-    if (status != OCV_ERR_DATA || !scan->refused)
-        return status < 0 ? ocv_error_prefix(err, "%s", path) : status;
-    status = ocv_content_end(scan->reader, &half, err); /* of the member where it ended */
-    ocv_content_facts_free(&half);
-    if (status >= 0)
-        status = ocv_content_facts_add(&facts, OCV_CONTENT_UNSEEN, scan->refused, 0, 1, err);
-    if (status >= 0)
-        status = ocv_content_report_file(&scan->report, path, size, &facts, err);
-    ocv_content_facts_free(&facts);
-    return status;
-}
-
 /* A file that cannot be read is reported, and the others are still read. `named`: links are
  * followed, because the user named the path. */
 static int read_file(struct scan *scan, const char *access_path, const char *path, int64_t size,
@@ -47,9 +29,22 @@ static int read_file(struct scan *scan, const char *access_path, const char *pat
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return note_unread(scan, err);
-    if (ocv_content_opens(path))
-        return read_archive(scan, fd, path, size, err);
     int status = OCV_OK;
+    if (ocv_content_opens(path)) {
+        /* One that is refused is reported, and what comes after it still read. */
+        struct ocv_content_facts facts = {0}, half = {0};
+        status = scan_archive(scan, fd, path, err);
+        if (status != OCV_ERR_DATA || !scan->refused)
+            return status < 0 ? ocv_error_prefix(err, "%s", path) : status;
+        status = ocv_content_end(scan->reader, &half, err); /* of the member where it ended */
+        ocv_content_facts_free(&half);
+        if (status >= 0)
+            status = ocv_content_facts_add(&facts, OCV_CONTENT_UNSEEN, scan->refused, 0, 1, err);
+        if (status >= 0)
+            status = ocv_content_report_file(&scan->report, path, size, &facts, err);
+        ocv_content_facts_free(&facts);
+        return status;
+    }
     int64_t at = 0;
     while (at < size) {
         ssize_t n = pread(fd, scan->chunk, SCAN_CHUNK, at);

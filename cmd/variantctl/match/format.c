@@ -179,24 +179,6 @@ static json_t *role_json(const struct match_request *r, const struct match_resul
     return json;
 }
 
-static json_t *lack_json(const struct match_request *r, const struct match_result *m,
-                         const struct ocv_lack *lack)
-{
-    ocv_auto_buffer what;
-    ocv_buffer_init(&what, 1u << 16);
-    if (!lack->entry)
-        return json_pack("{s:n, s:n}", "role", "entry");
-    json_t *json = json_pack("{s:s, s:o, s:I, s:I, s:I}", "role", match_role_name(r, lack->role),
-                             "entry", entry_json(m, lack->entry), "room", (json_int_t)lack->room,
-                             "missing", (json_int_t)lack->missing, "cost", (json_int_t)lack->cost);
-    if (lack->cost && match_lack_what(m, lack, &what, NULL) == OCV_OK) {
-        json_object_set_new(json, "code", json_string(ocv_reject_name(lack->code)));
-        if (lack->ns)
-            json_object_set_new(json, "property", json_string(what.data));
-    }
-    return json;
-}
-
 int match_format_json(const struct match_request *r, const struct match_result *m,
                       struct ocv_buffer *out, struct ocv_error *err)
 {
@@ -207,7 +189,20 @@ int match_format_json(const struct match_request *r, const struct match_result *
         json_array_append_new(list, role_json(r, m, i));
     for (size_t i = 0; i < ocv_placement_lack_count(p); i++) {
         struct ocv_lack lack = ocv_placement_lack(p, i);
-        json_array_append_new(lacks, lack_json(r, m, &lack));
+        json_t *one =
+            lack.entry
+                ? json_pack("{s:s, s:o, s:I, s:I, s:I}", "role", match_role_name(r, lack.role),
+                            "entry", entry_json(m, lack.entry), "room", (json_int_t)lack.room,
+                            "missing", (json_int_t)lack.missing, "cost", (json_int_t)lack.cost)
+                : json_pack("{s:n, s:n}", "role", "entry");
+        ocv_auto_buffer what;
+        ocv_buffer_init(&what, 1u << 16);
+        if (lack.entry && lack.cost && match_lack_what(m, &lack, &what, NULL) == OCV_OK) {
+            json_object_set_new(one, "code", json_string(ocv_reject_name(lack.code)));
+            if (lack.ns)
+                json_object_set_new(one, "property", json_string(what.data));
+        }
+        json_array_append_new(lacks, one);
     }
     return format_document(json_pack("{s:s, s:s?, s:s, s:s, s:b, s:{s:I, s:I, s:I}, s:o, s:o}",
                                      "schema", "dev.ocivariant.match/v1", "image", m->image.text,

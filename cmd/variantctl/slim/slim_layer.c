@@ -77,25 +77,6 @@ static bool leaves_out(const struct slim_list *list, size_t i, const struct ocv_
     return true;
 }
 
-/* What the result depends on, as a digest: the name under which it is remembered. */
-static int result_key(const struct slim *slim, const struct ocv_descriptor *layer,
-                      const struct slim_list *list, const struct ocv_slim_target *target,
-                      char key[OCV_DIGEST_MAX], struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    char name[OCV_SLIM_LABEL_MAX];
-    ocv_buffer_init(&text, RESULT_MAX);
-    ocv_slim_target_format(target, name, sizeof(name));
-    OCV_TRY(ocv_buffer_printf(&text, err, VERSION " %s %s %s%s", layer->digest, name,
-                              compression_of(slim, layer), slim->keep_ptx ? " ptx" : ""));
-    for (size_t i = 0; i < list->n; i++) { /* what is left out depends on the layers below, too */
-        OCV_TRY(ocv_buffer_append(&text, leaves_out(list, i, target) ? "-" : "+", 1, err));
-        OCV_TRY(
-            ocv_buffer_append(&text, list->files[i]->path, strlen(list->files[i]->path) + 1, err));
-    }
-    return ocv_digest_bytes(text.data, text.len, key, err);
-}
-
 /* Is the blob in the stage, or at the target? One that is only there must have been read by derive,
  * since it is not fetched again. */
 static bool blob_is_there(struct slim *slim, const struct ocv_descriptor *d)
@@ -487,11 +468,22 @@ int slim_layer_make(struct slim *slim, struct layer_reader *reader,
                     const struct ocv_slim_target *target, struct slim_layer *out,
                     struct ocv_error *err)
 {
-    char key[OCV_DIGEST_MAX];
+    char key[OCV_DIGEST_MAX], name[OCV_SLIM_LABEL_MAX];
+    ocv_auto_buffer made_of;
+    ocv_buffer_init(&made_of, RESULT_MAX);
     *out = (struct slim_layer){0};
     if (!list->n)
         return OCV_OK;
-    OCV_TRY(result_key(slim, layer, list, target, key, err));
+    /* What the result depends on, as a digest: the name under which it is remembered. */
+    ocv_slim_target_format(target, name, sizeof(name));
+    OCV_TRY(ocv_buffer_printf(&made_of, err, VERSION " %s %s %s%s", layer->digest, name,
+                              compression_of(slim, layer), slim->keep_ptx ? " ptx" : ""));
+    for (size_t i = 0; i < list->n; i++) { /* what is left out depends on the layers below, too */
+        const char *path = list->files[i]->path;
+        OCV_TRY(ocv_buffer_append(&made_of, leaves_out(list, i, target) ? "-" : "+", 1, err));
+        OCV_TRY(ocv_buffer_append(&made_of, path, strlen(path) + 1, err));
+    }
+    OCV_TRY(ocv_digest_bytes(made_of.data, made_of.len, key, err));
     if (recall_result(slim, key, out))
         return OCV_OK;
     *out = (struct slim_layer){0};

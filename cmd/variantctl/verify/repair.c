@@ -17,19 +17,6 @@
 #define WORDS_MAX 8u
 #define CHOOSER_MS 1000u
 
-/* vpull as it is installed beside this program, else by PATH. */
-static const char *find_vpull(char out[PATH_MAX])
-{
-    ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
-    char *slash = n > 0 ? (out[n] = '\0', strrchr(out, '/')) : NULL;
-    if (slash && (size_t)(slash - out) + sizeof("/vpull") <= PATH_MAX) {
-        memcpy(slash, "/vpull", sizeof("/vpull"));
-        if (access(out, X_OK) == 0)
-            return out;
-    }
-    return "vpull";
-}
-
 bool verify_has_chooser(const struct cli *cli)
 {
     const char *path = ocv_config_get(cli->config, "socket");
@@ -63,9 +50,16 @@ static bool pull_by_runtime(struct cli *cli, const char *socket, const char *rem
 /* "vpull --to podman REF": words without quotes, as remedy_of makes them. */
 static bool run_remedy(struct cli *cli, const char *remedy)
 {
-    char path[PATH_MAX];
-    const char *argv[WORDS_MAX + 8] = {find_vpull(path), "--quiet"};
+    const char *argv[WORDS_MAX + 8] = {"vpull", "--quiet"};
     size_t n = 2;
+    /* vpull as it is installed beside this program, else by PATH */
+    char path[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    char *slash = len > 0 ? (path[len] = '\0', strrchr(path, '/')) : NULL;
+    if (slash && (size_t)(slash - path) + sizeof("/vpull") <= sizeof(path)) {
+        memcpy(slash, "/vpull", sizeof("/vpull"));
+        argv[0] = access(path, X_OK) == 0 ? path : argv[0];
+    }
     ocv_auto_free char *words = strdup(remedy);
     char *rest = words;
     (void)(words ? strsep(&rest, " ") : NULL); /* "vpull" */

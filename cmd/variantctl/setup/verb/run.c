@@ -63,10 +63,36 @@ static int lock_state(struct setup *setup, int *fd, struct ocv_error *err)
     return OCV_OK;
 }
 
-static void report_result(const struct setup *setup, enum setup_action action, bool dry_run,
-                          size_t changes)
+static int plan_and_apply(struct setup *setup, const struct setup_engine *engine,
+                          enum setup_action action, bool dry_run, struct ocv_error *err)
 {
-    FILE *out = dry_run ? stderr : stdout;
+    OCV_TRY(setup_undo(setup, err));
+    if (action == SETUP_ACTION_SETUP) {
+        OCV_TRY(engine->plan(setup, err));
+        OCV_TRY(setup_check_registries(setup, err));
+    }
+    /* hosts.toml is read at every pull; other files only when the engine starts or reloads */
+    size_t changes = 0;
+    bool read_once = false;
+    for (size_t i = 0; i < setup->n_files; i++)
+        if (setup_changes(setup->files[i])) {
+            changes++;
+            read_once = read_once || !ocv_text_ends(setup->files[i]->path, "/hosts.toml");
+        }
+    if (!read_once)
+        setup->restart[0] = '\0';
+    else if (action == SETUP_ACTION_UNINSTALL && engine->restart)
+        snprintf(setup->restart, sizeof(setup->restart), "%s", engine->restart);
+    FILE *out = dry_run ? stderr : stdout; /* standard output is then a diff for patch */
+    if (setup->notes.len)
+        fputs(setup->notes.data, out);
+    if (!dry_run)
+        OCV_TRY(setup_apply(setup, err));
+    for (size_t i = 0; i < setup->n_files && dry_run; i++) {
+        const struct setup_file *file = setup->files[i];
+        if (setup_changes(file))
+            OCV_TRY(setup_print_diff(file->path, &file->disk, &file->want, err));
+    }
     bool ours = false;
     for (size_t i = 0; i < setup->n_files; i++)
         ours = ours || setup_is_ours(setup->files[i]);
@@ -95,38 +121,6 @@ static void report_result(const struct setup *setup, enum setup_action action, b
         fputs("note: fail-closed: without variantd, or for a registry that it is not configured "
               "for, pulls fail\n",
               out);
-}
-
-static int plan_and_apply(struct setup *setup, const struct setup_engine *engine,
-                          enum setup_action action, bool dry_run, struct ocv_error *err)
-{
-    OCV_TRY(setup_undo(setup, err));
-    if (action == SETUP_ACTION_SETUP) {
-        OCV_TRY(engine->plan(setup, err));
-        OCV_TRY(setup_check_registries(setup, err));
-    }
-    /* hosts.toml is read at every pull; other files only when the engine starts or reloads */
-    size_t changes = 0;
-    bool read_once = false;
-    for (size_t i = 0; i < setup->n_files; i++)
-        if (setup_changes(setup->files[i])) {
-            changes++;
-            read_once = read_once || !ocv_text_ends(setup->files[i]->path, "/hosts.toml");
-        }
-    if (!read_once)
-        setup->restart[0] = '\0';
-    else if (action == SETUP_ACTION_UNINSTALL && engine->restart)
-        snprintf(setup->restart, sizeof(setup->restart), "%s", engine->restart);
-    if (setup->notes.len) /* keeps standard output a diff that patch accepts */
-        fputs(setup->notes.data, dry_run ? stderr : stdout);
-    if (!dry_run)
-        OCV_TRY(setup_apply(setup, err));
-    for (size_t i = 0; i < setup->n_files && dry_run; i++) {
-        const struct setup_file *file = setup->files[i];
-        if (setup_changes(file))
-            OCV_TRY(setup_print_diff(file->path, &file->disk, &file->want, err));
-    }
-    report_result(setup, action, dry_run, changes);
     return OCV_OK;
 }
 
