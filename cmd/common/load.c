@@ -30,25 +30,6 @@ static bool bears_on_choice(const char *key)
     return strcmp(key, "to") != 0 && strcmp(key, "socket") != 0 && strcmp(key, "state_dir") != 0;
 }
 
-/* USER:PASSWORD, or USER and PASSWORD on two lines. */
-static int read_credentials(struct cli *cli, struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, 64u * 1024);
-    OCV_TRY(cli_read_file("-", &text, err));
-    size_t cut = text.data ? strcspn(text.data, ":\n") : 0;
-    if (!text.data || !text.data[cut])
-        return ocv_error_set(err, OCV_ERR_INVALID, "--creds-stdin: expected USER:PASSWORD");
-    const char *password = text.data + cut + 1;
-    cli->username = strndup(text.data, cut);
-    cli->password = strndup(password, strcspn(password, "\r\n"));
-    bool nothing = cut == 0 || !strcspn(password, "\r\n");
-    explicit_bzero(text.data, text.len);
-    if (nothing)
-        return ocv_error_set(err, OCV_ERR_INVALID, "--creds-stdin: expected USER:PASSWORD");
-    return cli->username && cli->password ? OCV_OK : ocv_error_nomem(err);
-}
-
 /* "registry.example/app:1", or the image of "cuda12.8=registry.example/app:1,nvidia :: ...". */
 static int add_own_registry(struct cli *cli, const char *argument, struct ocv_error *err)
 {
@@ -153,7 +134,23 @@ int cli_load(struct cli *cli, struct ocv_error *err)
         ocv_error_hint(err, "--insecure HOST[:PORT]");
         return OCV_ERR_INVALID;
     }
-    return cli->creds_stdin ? read_credentials(cli, err) : OCV_OK;
+    if (!cli->creds_stdin)
+        return OCV_OK;
+    /* USER:PASSWORD, or USER and PASSWORD on two lines. */
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, 64u * 1024);
+    OCV_TRY(cli_read_file("-", &text, err));
+    size_t cut = text.data ? strcspn(text.data, ":\n") : 0;
+    if (!text.data || !text.data[cut])
+        return ocv_error_set(err, OCV_ERR_INVALID, "--creds-stdin: expected USER:PASSWORD");
+    const char *password = text.data + cut + 1;
+    cli->username = strndup(text.data, cut);
+    cli->password = strndup(password, strcspn(password, "\r\n"));
+    bool nothing = cut == 0 || !strcspn(password, "\r\n");
+    explicit_bzero(text.data, text.len);
+    if (nothing)
+        return ocv_error_set(err, OCV_ERR_INVALID, "--creds-stdin: expected USER:PASSWORD");
+    return cli->username && cli->password ? OCV_OK : ocv_error_nomem(err);
 }
 
 bool cli_is_plain(const struct cli *cli)

@@ -151,13 +151,38 @@ static const char *strange_architecture(const struct match_request *r, const str
     return wanted;
 }
 
-/* Explain the nearest placement in a sentence. */
-static int no_placement(const struct match_request *r, const struct match_result *m,
-                        struct ocv_error *err)
+static int match_fleet(struct match_request *r, struct match_result *m, struct ocv_error *err)
 {
+    ocv_auto_buffer out;
+    ocv_buffer_init(&out, MATCH_OUTPUT_MAX);
+    OCV_TRY(cli_load(r->cli, err));
+    OCV_TRY(read_fleet(r, m, err));
+    OCV_TRY(image_open_either(r->cli, r->index_file, r->image, &m->image, true, err));
+    /* A name is correct if any of the classes knows it. */
+    const struct ocv_config *config = ocv_config_for_reference(r->cli->config, m->image.reference);
+    int known = OCV_OK;
+    for (size_t i = 0; i < ocv_fleet_class_count(m->fleet); i++) {
+        known =
+            names_check(r->cli, config, ocv_fleet_class_profile(m->fleet, i), m->image.index, err);
+        if (known == OCV_OK)
+            break;
+    }
+    if (known < 0)
+        return known;
+    OCV_TRY(image_finish(r->cli, &m->image, err));
+    const char *image = m->image.text ? m->image.text : r->index_file;
+    OCV_TRY(names_check_label(image, m->image.index, r->label, err));
+    OCV_TRY(place_job(r, m, err));
+    OCV_TRY(r->print_ref ? match_format_reference(r, m, &out, err)
+            : r->json    ? match_format_json(r, m, &out, err)
+                         : match_format_text(r, m, &out, err));
+    if (out.len)
+        OCV_TRY(cli_print(out.data, out.len, err));
+    if (ocv_placement_found(m->placement))
+        return OCV_OK;
+    /* Explain the nearest placement in a sentence. */
     ocv_auto_buffer what;
     ocv_buffer_init(&what, 1u << 16);
-    const char *image = m->image.text ? m->image.text : r->index_file;
     struct ocv_lack lack = {0};
     if (ocv_placement_lack_count(m->placement))
         lack = ocv_placement_lack(m->placement, 0);
@@ -178,36 +203,6 @@ static int no_placement(const struct match_request *r, const struct match_result
         ocv_error_hint(err, "%s, which %zu node%s, costs most", what.data, lack.cost,
                        lack.cost > 1 ? "s lack" : " lacks");
     return OCV_ERR_NO_MATCH;
-}
-
-static int match_fleet(struct match_request *r, struct match_result *m, struct ocv_error *err)
-{
-    ocv_auto_buffer out;
-    ocv_buffer_init(&out, MATCH_OUTPUT_MAX);
-    OCV_TRY(cli_load(r->cli, err));
-    OCV_TRY(read_fleet(r, m, err));
-    OCV_TRY(image_open_either(r->cli, r->index_file, r->image, &m->image, true, err));
-    /* A name is correct if any of the classes knows it. */
-    const struct ocv_config *config = ocv_config_for_reference(r->cli->config, m->image.reference);
-    int known = OCV_OK;
-    for (size_t i = 0; i < ocv_fleet_class_count(m->fleet); i++) {
-        known =
-            names_check(r->cli, config, ocv_fleet_class_profile(m->fleet, i), m->image.index, err);
-        if (known == OCV_OK)
-            break;
-    }
-    if (known < 0)
-        return known;
-    OCV_TRY(image_finish(r->cli, &m->image, err));
-    OCV_TRY(names_check_label(m->image.text ? m->image.text : r->index_file, m->image.index,
-                              r->label, err));
-    OCV_TRY(place_job(r, m, err));
-    OCV_TRY(r->print_ref ? match_format_reference(r, m, &out, err)
-            : r->json    ? match_format_json(r, m, &out, err)
-                         : match_format_text(r, m, &out, err));
-    if (out.len)
-        OCV_TRY(cli_print(out.data, out.len, err));
-    return ocv_placement_found(m->placement) ? OCV_OK : no_placement(r, m, err);
 }
 
 int match_run(struct match_request *r)

@@ -59,22 +59,6 @@ static void refusal_key(const struct source *from, const struct ocv_reference *r
     object_key(client_is_daemon(from->client), reference->name, digest, key);
 }
 
-static void keep_refusal(const struct mirror *mirror, const struct source *from,
-                         const struct ocv_reference *reference, const char *digest,
-                         const struct ocv_error *why)
-{
-    struct key key;
-    struct refusal *item = calloc(1, sizeof(*item));
-    if (!item)
-        return;
-    refcounted_init(&item->item, NULL);
-    item->until_ms = ocv_clock_ms() + REFUSED_MS;
-    item->why = *why;
-    refusal_key(from, reference, digest, &key);
-    cache_keep(mirror->refused, &key, item, sizeof(*item));
-    refcounted_unref(item);
-}
-
 /* Append the digests that a document names to `members`, and those of indexes to `nested`. */
 static int read_members(const struct document *document, json_t *members, json_t *nested,
                         struct ocv_error *err)
@@ -197,7 +181,16 @@ static int check_anew(const struct mirror *mirror, const struct source *from,
     OCV_TRY(upstream_get(from, reference, digest, &document, err));
     int status = check_rules(mirror, from, reference, digest, signature, &named, &sure, &why);
     if (status == OCV_ERR_UNTRUSTED) {
-        keep_refusal(mirror, from, reference, digest, &why);
+        struct key key;
+        struct refusal *item = calloc(1, sizeof(*item));
+        if (item) {
+            refcounted_init(&item->item, NULL);
+            item->until_ms = ocv_clock_ms() + REFUSED_MS;
+            item->why = why;
+            refusal_key(from, reference, digest, &key);
+            cache_keep(mirror->refused, &key, item, sizeof(*item));
+            refcounted_unref(item);
+        }
         metrics_add(mirror->metrics, METRIC_UNTRUSTED_TOTAL, 1);
         log_line(LOG_LEVEL_WARNING, "%s; refused%s%s", why.message, *why.hint ? ": " : "",
                  why.hint);
