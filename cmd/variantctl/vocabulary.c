@@ -52,23 +52,6 @@ static const char *next_part(const char *text, char out[OCV_WORD_MAX])
     return end ? end + 2 : "";
 }
 
-static int check_words(const struct vocabulary_query *w, struct ocv_error *err)
-{
-    char meant[OCV_WORD_MAX], question[OCV_NEAREST_QUESTION_MAX];
-    enum ocv_word part = ocv_vocabulary_check(w->ns, *w->feature ? w->feature : NULL,
-                                              *w->value ? w->value : NULL, meant);
-    if (part == OCV_WORD_KNOWN)
-        return OCV_OK;
-    ocv_nearest_question(meant, question);
-    if (part == OCV_WORD_NAMESPACE)
-        return ocv_error_set(err, OCV_ERR_INVALID, "no namespace '%s'%s", w->ns, question);
-    if (part == OCV_WORD_FEATURE)
-        return ocv_error_set(err, OCV_ERR_INVALID, "%s has no feature '%s'%s", w->ns, w->feature,
-                             question);
-    return ocv_error_set(err, OCV_ERR_INVALID, "%s :: %s has no value '%s'%s", w->ns, w->feature,
-                         w->value, question);
-}
-
 static const char *provider_of(namespace_ref ns)
 {
     return !ns->provider ? "none yet" : *ns->provider ? ns->provider : "built in";
@@ -241,8 +224,21 @@ int cmd_vocabulary(struct cli *cli, int argc, char **argv)
     bool alone = *w.ns && !*w.feature && !vocabulary_namespace_find(w.ns);
     if (alone && !r.json && find_word(w.ns, &out))
         return cli_print(out.data, out.len, err);
+    char meant[OCV_WORD_MAX] = "", question[OCV_NEAREST_QUESTION_MAX] = "";
+    enum ocv_word wrong = OCV_WORD_KNOWN;
     if (*w.ns)
-        OCV_TRY(check_words(&w, err));
+        wrong = ocv_vocabulary_check(w.ns, *w.feature ? w.feature : NULL, *w.value ? w.value : NULL,
+                                     meant);
+    if (wrong != OCV_WORD_KNOWN)
+        ocv_nearest_question(meant, question);
+    if (wrong == OCV_WORD_NAMESPACE)
+        return ocv_error_set(err, OCV_ERR_INVALID, "no namespace '%s'%s", w.ns, question);
+    if (wrong == OCV_WORD_FEATURE)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s has no feature '%s'%s", w.ns, w.feature,
+                             question);
+    if (wrong != OCV_WORD_KNOWN)
+        return ocv_error_set(err, OCV_ERR_INVALID, "%s :: %s has no value '%s'%s", w.ns, w.feature,
+                             w.value, question);
     namespace_ref each, ns = vocabulary_namespace_find(w.ns);
     feature_ref feature = ns && *w.feature ? vocabulary_feature_find(ns, w.feature) : NULL;
     ocv_auto_json *list = json_array();

@@ -54,27 +54,6 @@ int explain_matched(const struct image *image, const struct ocv_decision *decisi
     return n > max ? ocv_buffer_printf(out, err, " and %zu more", n - max) : OCV_OK;
 }
 
-/* The words of the vocabulary for it, or its own: its namespace `last` need not be told again. */
-static int put_brief(struct ocv_property p, const char **last, struct ocv_buffer *out,
-                     struct ocv_error *err)
-{
-    const struct vocabulary_namespace *ns = vocabulary_namespace_find(p.ns);
-    const struct vocabulary_feature *feature = ns ? vocabulary_feature_find(ns, p.feature) : NULL;
-    const char *brief = feature ? feature->brief : NULL;
-    if (!brief) {
-        bool again = *last && !strcmp(*last, p.ns);
-        *last = p.ns;
-        return ocv_buffer_printf(out, err, "%s%s%s %s", again ? "" : p.ns, again ? "" : " ",
-                                 p.feature, p.value);
-    }
-    const char *end = strchr(brief, '}');
-    bool cut = end && end[-1] == '_';
-    size_t value = cut ? strcspn(p.value, "_") : strlen(p.value);
-    size_t before = strcspn(brief, "{");
-    return ocv_buffer_printf(out, err, "%.*s%.*s%s", (int)before, brief, (int)value, p.value,
-                             end ? end + 1 : "");
-}
-
 /* Is the namespace in "priority, own"? */
 static bool is_listed(const char *list, const char *ns)
 {
@@ -105,7 +84,24 @@ int explain_brief(const struct image *image, const struct ocv_decision *decision
             continue;
         if (told > 1)
             OCV_TRY(ocv_buffer_printf(out, err, ", "));
-        OCV_TRY(put_brief(p, &last, out, err));
+        /* The words of the vocabulary for it, or its own: its namespace `last` need not be told
+         * again. */
+        const struct vocabulary_namespace *ns = vocabulary_namespace_find(p.ns);
+        const struct vocabulary_feature *feature =
+            ns ? vocabulary_feature_find(ns, p.feature) : NULL;
+        const char *brief = feature ? feature->brief : NULL;
+        if (!brief) {
+            bool again = last && !strcmp(last, p.ns);
+            last = p.ns;
+            OCV_TRY(ocv_buffer_printf(out, err, "%s%s%s %s", again ? "" : p.ns, again ? "" : " ",
+                                      p.feature, p.value));
+            continue;
+        }
+        const char *end = strchr(brief, '}');
+        bool cut = end && end[-1] == '_';
+        size_t value = cut ? strcspn(p.value, "_") : strlen(p.value);
+        OCV_TRY(ocv_buffer_printf(out, err, "%.*s%.*s%s", (int)strcspn(brief, "{"), brief,
+                                  (int)value, p.value, end ? end + 1 : ""));
     }
     /* it is all that there is to tell */
     if (told == 0)

@@ -76,21 +76,6 @@ static int check_sparse(const struct sparse_options *o, struct ocv_error *err)
     return OCV_OK;
 }
 
-/* Everything in the image, or what `copier.keep` has; `referrers`: and what refers to that. */
-static int copy_all(struct copier *copier, const struct image *image, bool whole, bool referrers,
-                    struct ocv_error *err)
-{
-    OCV_TRY(copier_tree(copier, image, &image->top, 0, err));
-    if (!referrers)
-        return OCV_OK;
-    if (whole)
-        OCV_TRY(copy_referrers(copier, image, image->top.digest, err));
-    for (size_t i = 0; image->kind == OCV_DOCUMENT_INDEX && i < ocv_index_count(image->index); i++)
-        if (!copier->keep || copier->keep[i])
-            OCV_TRY(copy_referrers(copier, image, ocv_index_entry(image->index, i)->digest, err));
-    return OCV_OK;
-}
-
 int cmd_index_copy(struct cli *cli, int argc, char **argv)
 {
     struct ocv_error *err = &cli->err;
@@ -125,7 +110,14 @@ int cmd_index_copy(struct cli *cli, int argc, char **argv)
     if (!b->options.dry_run)
         OCV_TRY(place_prepare(&b->to, err));
     if (!b->options.dry_run && !here)
-        OCV_TRY(copy_all(&copier, &image, !copy.sparse.prune, b->options.referrers || part, err));
+        OCV_TRY(copier_tree(&copier, &image, &image.top, 0, err));
+    /* what refers to the images, and to the index where it stays as it is */
+    bool referrers = !b->options.dry_run && !here && (b->options.referrers || part);
+    if (referrers && !copy.sparse.prune)
+        OCV_TRY(copy_referrers(&copier, &image, image.top.digest, err));
+    for (size_t i = 0; referrers && index && i < ocv_index_count(image.index); i++)
+        if (!copier.keep || copier.keep[i])
+            OCV_TRY(copy_referrers(&copier, &image, ocv_index_entry(image.index, i)->digest, err));
     const char *type = image.top.media_type[0] ? image.top.media_type
                        : index                 ? OCV_MEDIA_TYPE_INDEX
                                                : OCV_MEDIA_TYPE_MANIFEST;

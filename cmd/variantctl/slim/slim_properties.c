@@ -214,26 +214,6 @@ bool slim_may_take(const struct ocv_properties *given, const struct ocv_slim_tar
     return !any || fits;
 }
 
-/* Of the properties those that are not of another maker's devices. */
-static int keep_maker(struct ocv_properties **set, const char *maker, struct ocv_error *err)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    for (const char *other; (other = derive_maker(*set, maker));) {
-        text.len = 0;
-        for (size_t i = 0; i < ocv_properties_count(*set); i++) {
-            struct ocv_property p = ocv_properties_get(*set, i);
-            if (strcmp(p.ns, other) != 0)
-                OCV_TRY(ocv_buffer_printf(&text, err, "%s%s :: %s :: %s", text.len ? ", " : "",
-                                          p.ns, p.feature, p.value));
-        }
-        ocv_properties_free(*set);
-        *set = NULL;
-        OCV_TRY(ocv_properties_parse(text.len ? text.data : "", text.len, set, err));
-    }
-    return OCV_OK;
-}
-
 /* What `fat` is told to be for: what `derive` proposes, and the architectures of which a GPU would
  * else lose its own code to a slim variant of a lower one. */
 int slim_describe_fat(const struct slim *s, const struct ocv_content *content,
@@ -243,10 +223,23 @@ int slim_describe_fat(const struct slim *s, const struct ocv_content *content,
     const struct ocv_content_derived *derived = &content->derived;
     ocv_auto(ocv_properties) all = NULL;
     ocv_auto(ocv_properties) base = NULL;
-    ocv_auto_buffer text;
+    ocv_auto_buffer text, kept;
     ocv_buffer_init(&text, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+    ocv_buffer_init(&kept, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     OCV_TRY(derive_properties(content, given, &all, &base, err));
-    OCV_TRY(keep_maker(&all, arch_property(fact)->ns, err));
+    /* without the properties of another maker's devices */
+    for (const char *other; (other = derive_maker(all, arch_property(fact)->ns));) {
+        kept.len = 0;
+        for (size_t i = 0; i < ocv_properties_count(all); i++) {
+            struct ocv_property p = ocv_properties_get(all, i);
+            if (strcmp(p.ns, other) != 0)
+                OCV_TRY(ocv_buffer_printf(&kept, err, "%s%s :: %s :: %s", kept.len ? ", " : "",
+                                          p.ns, p.feature, p.value));
+        }
+        ocv_properties_free(all);
+        all = NULL;
+        OCV_TRY(ocv_properties_parse(kept.len ? kept.data : "", kept.len, &all, err));
+    }
     OCV_TRY(ocv_properties_format(all, &text, err));
     for (size_t i = 0; i < derived->n_targets; i++) {
         const struct ocv_content_target *it = &derived->targets[i];

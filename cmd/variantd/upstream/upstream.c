@@ -213,42 +213,6 @@ static int wait_for_budget(void *data, size_t bytes, struct ocv_error *err)
     return OCV_OK;
 }
 
-static int make_client(struct clients *clients, unsigned kind, struct client **out,
-                       struct ocv_error *err)
-{
-    const struct settings *s = clients->settings;
-    bool blob = kind & KIND_BLOB;
-    struct ocv_registry_options options = {
-        .user_agent = clients->agent,
-        .auth_file = s->authfile ? s->authfile : "/dev/null", /* never a file in a home directory */
-        .anonymous = !(kind & KIND_DAEMON),
-        .retries = blob ? BLOB_RETRIES : DOCUMENT_RETRIES,
-        .connect_timeout_ms = blob ? BLOB_CONNECT_MS : DOCUMENT_CONNECT_MS,
-        .stall_timeout_ms = blob ? BLOB_STALL_MS : DOCUMENT_STALL_MS,
-        .ca_store = clients->ca_store,
-        .interrupted = &clients->interrupted,
-        .log = log_debug,
-        .budget = wait_for_budget,
-        .credential_providers = kind & KIND_DAEMON ? clients->providers : NULL,
-        .service = true,
-    };
-    struct client *client = calloc(1, sizeof(*client));
-    if (!client)
-        return ocv_error_nomem(err);
-    options.budget_data = client;
-    options.n_registries = ocv_config_registries(s->config, &options.registries);
-    int status = ocv_registry_new(&options, &client->registry, err);
-    if (status < 0) {
-        free(client);
-        return status;
-    }
-    client->clients = clients;
-    client->kind = kind;
-    client->born = ocv_clock_ms();
-    *out = client;
-    return OCV_OK;
-}
-
 /* The clients at the end of the list have been idle longest. Call with the lock held; returns those
  * to drop. */
 static struct client *cut_idle(struct clients *clients, unsigned kind, int64_t now)
@@ -277,8 +241,37 @@ int client_acquire(struct clients *clients, const struct upstream *upstream, enu
         clients->idle[kind] = client->next;
     pthread_mutex_unlock(&clients->lock);
     drop_client(old);
-    if (!client)
-        OCV_TRY(make_client(clients, kind, &client, err));
+    if (!client) {
+        const struct settings *s = clients->settings;
+        bool blob = kind & KIND_BLOB;
+        if (!(client = calloc(1, sizeof(*client))))
+            return ocv_error_nomem(err);
+        struct ocv_registry_options options = {
+            .user_agent = clients->agent,
+            /* never a file in a home directory */
+            .auth_file = s->authfile ? s->authfile : "/dev/null",
+            .anonymous = !(kind & KIND_DAEMON),
+            .retries = blob ? BLOB_RETRIES : DOCUMENT_RETRIES,
+            .connect_timeout_ms = blob ? BLOB_CONNECT_MS : DOCUMENT_CONNECT_MS,
+            .stall_timeout_ms = blob ? BLOB_STALL_MS : DOCUMENT_STALL_MS,
+            .ca_store = clients->ca_store,
+            .interrupted = &clients->interrupted,
+            .log = log_debug,
+            .budget = wait_for_budget,
+            .budget_data = client,
+            .credential_providers = kind & KIND_DAEMON ? clients->providers : NULL,
+            .service = true,
+        };
+        options.n_registries = ocv_config_registries(s->config, &options.registries);
+        int status = ocv_registry_new(&options, &client->registry, err);
+        if (status < 0) {
+            free(client);
+            return status;
+        }
+        client->clients = clients;
+        client->kind = kind;
+        client->born = ocv_clock_ms();
+    }
     client->next = NULL;
     client->uses++;
     client->upstream = (size_t)(upstream - clients->settings->upstreams);
