@@ -140,14 +140,15 @@ int cli_load(struct cli *cli, struct ocv_error *err)
     ocv_auto_buffer text;
     ocv_buffer_init(&text, 64u * 1024);
     OCV_TRY(cli_read_file("-", &text, err));
-    size_t cut = text.data ? strcspn(text.data, ":\n") : 0;
-    if (!text.data || !text.data[cut])
-        return ocv_error_set(err, OCV_ERR_INVALID, "--creds-stdin: expected USER:PASSWORD");
-    const char *password = text.data + cut + 1;
-    cli->username = strndup(text.data, cut);
-    cli->password = strndup(password, strcspn(password, "\r\n"));
-    bool nothing = cut == 0 || !strcspn(password, "\r\n");
-    explicit_bzero(text.data, text.len);
+    const char *user = text.data ? text.data : "";
+    size_t cut = strcspn(user, ":\n"), end = user[cut] == '\n' ? strcspn(user, "\r\n") : cut;
+    const char *password = user[cut] ? user + cut + 1 : "";
+    size_t len = strcspn(password, "\r\n");
+    bool nothing = end == 0 || len == 0;
+    cli->username = strndup(user, end);
+    cli->password = strndup(password, len);
+    if (text.data)
+        explicit_bzero(text.data, text.len);
     if (nothing)
         return ocv_error_set(err, OCV_ERR_INVALID, "--creds-stdin: expected USER:PASSWORD");
     return cli->username && cli->password ? OCV_OK : ocv_error_nomem(err);

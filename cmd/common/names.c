@@ -258,7 +258,11 @@ static bool other_platforms(const struct ocv_decision *decision, char *out, size
             return false;
         const struct ocv_platform bare = {.os = p->os, .architecture = p->architecture};
         ocv_platform_format(&bare, one, sizeof(one));
-        if (!strstr(out, one) && used + strlen(one) + 3 < size)
+        size_t len = strlen(one);
+        const char *at = strstr(out, one);
+        while (at && at[len] && at[len] != ',') /* "linux/arm" is in "linux/arm64", too */
+            at = strstr(at + len, one);
+        if (!at && used + len + 3 < size)
             used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", one);
     }
     return used > 0;

@@ -264,6 +264,14 @@ EOF
     [[ $output == *https://127.0.0.1:2376/_ping* ]]
 }
 
+@test "each platform that an index has is named, and once" {
+    jq -n '{schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json", manifests: [
+        ("arm64", "arm", "ppc64le", "ppc64", "arm") | {mediaType: "application/vnd.oci.image.manifest.v1+json",
+         size: 5, digest: "sha256:\("0123456789abcdef" * 4)", platform: {os: "linux", architecture: .}}]}' >"$STATE/arm.json"
+    run -3 --separate-stderr "$VARIANTCTL" resolve --index "$STATE/arm.json"
+    [[ ${stderr_lines[0]} == *"; it has linux/arm64, linux/arm, linux/ppc64le, linux/ppc64" ]]
+}
+
 @test "an image without an index that is for another platform is told" {
     run -0 --separate-stderr vpull --to "oci:$STATE/lone" "oci:$L:arm"
     [[ $stderr == *"warning: oci:$L:arm: the only image is for linux/arm64, not for linux/amd64/v4"* ]]

@@ -266,6 +266,9 @@ entries()
     run -1 "$VARIANTCTL" index create "$LOCKED/app:1" "null=oci:$L:cpu"
     [[ $output == *"$LOCKED/app:1: access denied (HTTP 401)"* ]]
     run -0 --separate-stderr "$VARIANTCTL" index create --quiet --creds-stdin "$LOCKED/app:1" "null=oci:$L:cpu" <"$STATE/secret"
+    run -0 --separate-stderr "$VARIANTCTL" index create --quiet --creds-stdin "$LOCKED/app:crlf" "null=oci:$L:cpu" < <(printf 'user\r\nsecret\r\n')
+    run -2 "$VARIANTCTL" index create --creds-stdin "$LOCKED/app:0" "null=oci:$L:cpu" <<<secret
+    [[ $output == *"--creds-stdin: expected USER:PASSWORD"* ]]
     run -2 "$VARIANTCTL" index create --creds-stdin "$LOCKED/app:1" "null=$R/src/cpu:1" <"$STATE/secret"
     [[ $output == *"--creds-stdin applies to $LOCKED only"* ]]
     printf '{"auths":{"%s":{"auth":"%s"}}}' "$LOCKED" "$(printf user:secret | base64)" >"$STATE/auth.json"
