@@ -426,14 +426,21 @@ static int open_stage(struct slim *s, const struct image *image, struct ocv_erro
         }
         setenv("XDG_CACHE_HOME", s->stage_dir, 1);
     }
-    OCV_TRY(ocv_layout_open(s->stage_dir, OCV_LAYOUT_CREATE, &s->stage, err));
-    s->lock = open(s->stage_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (s->lock < 0)
-        return ocv_error_set(err, OCV_ERR_IO, "%s: %s", s->stage_dir, strerror(errno));
-    if (flock(s->lock, LOCK_EX | LOCK_NB) < 0) {
-        s->keeps_stage = true; /* it is another's */
-        return ocv_error_set(err, OCV_ERR_IO, "%s: another run makes the same image", image->text);
-    }
+    struct stat st = {0};
+    do { /* another run that ends removes the directory, even between these steps */
+        ocv_layout_free(s->stage);
+        s->stage = NULL;
+        ocv_fd_close(&s->lock);
+        OCV_TRY(ocv_layout_open(s->stage_dir, OCV_LAYOUT_CREATE, &s->stage, err));
+        s->lock = open(s->stage_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (s->lock < 0 && errno != ENOENT)
+            return ocv_error_set(err, OCV_ERR_IO, "%s: %s", s->stage_dir, strerror(errno));
+        if (s->lock >= 0 && flock(s->lock, LOCK_EX | LOCK_NB) < 0) {
+            s->keeps_stage = true; /* it is another's */
+            return ocv_error_set(err, OCV_ERR_IO, "%s: another run makes the same image",
+                                 image->text);
+        }
+    } while (s->lock < 0 || (fstat(s->lock, &st) == 0 && st.st_nlink == 0));
     /* files that an interrupted run did not finish */
     ocv_auto_dir DIR *stage = opendir(s->stage_dir);
     for (const struct dirent *it; stage && (it = readdir(stage));)

@@ -7,6 +7,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,9 +192,12 @@ static int stream_file(struct passthrough *p, struct ocv_error *err)
             p->stream ? ocv_error_set(err, OCV_ERR_INTERRUPTED, "stopped") : ocv_error_nomem(err);
     for (int64_t at = 0; status == OCV_OK && at < p->size;) {
         ssize_t n = pread(p->fd, bytes, BUFFER, at);
+        if (n < 0 && errno == EINTR)
+            continue;
         if (n <= 0)
-            status = ocv_error_set(err, OCV_ERR_IO, "%s@%s: read ended early", p->reference->name,
-                                   p->reference->digest);
+            status = ocv_error_set(err, OCV_ERR_IO, "%s@%s: %s", p->reference->name,
+                                   p->reference->digest,
+                                   n ? strerror(errno) : "the layout's file ended early");
         else if (on_body(p, bytes, (size_t)n) != 0)
             status = ocv_error_set(err, OCV_ERR_INTERRUPTED, "stopped");
         else

@@ -47,9 +47,15 @@ static int write_auth(struct pull *pull, char path[64], struct ocv_error *err)
     ocv_auto_json *root = json_pack("{s:{s:o}}", "auths", host, entry);
     snprintf(path, 64, "/tmp/vpull-auth.XXXXXX");
     ocv_auto_fd int fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0 && json_dumpfd(root, fd, 0) == 0)
-        return OCV_OK;
-    int status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+    int status = OCV_OK;
+    if (fd < 0 || json_dumpfd(root, fd, 0) != 0)
+        status = ocv_error_set(err, OCV_ERR_IO, "%s: %s", path, strerror(errno));
+    const json_t *written = root ? entry : NULL;
+    const char *const secrets[] = {encoded, password, token, ocv_json_text(written, "auth"),
+                                   ocv_json_text(written, "identitytoken")};
+    for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++)
+        if (secrets[i])
+            explicit_bzero((char *)(uintptr_t)secrets[i], strlen(secrets[i]));
     if (fd < 0)
         path[0] = '\0';
     return status;
