@@ -47,32 +47,6 @@ void ocv_layout_remember_blob(const struct ocv_layout *layout, const char *diges
     (void)n;
 }
 
-static int hash_blob(const struct ocv_layout *layout, const char *digest, int fd, bool *same,
-                     struct ocv_error *err)
-{
-    ocv_auto(ocv_hasher) hasher = NULL;
-    char found[OCV_DIGEST_MAX] = "";
-    ocv_auto_free char *chunk = malloc(CHUNK);
-    if (!chunk)
-        return ocv_error_nomem(err);
-    OCV_TRY(ocv_hasher_new(digest, &hasher, err));
-    ssize_t n = 1;
-    while (n > 0) {
-        n = read(fd, chunk, CHUNK);
-        if (n < 0 && errno == EINTR)
-            n = 1;
-        else if (n < 0 && errno == EIO)
-            break; /* an unreadable blob counts as missing: it is written again */
-        else if (n < 0)
-            return ocv_file_fail(err, layout->path, digest, "read");
-        else
-            OCV_TRY(ocv_hasher_update(hasher, chunk, (size_t)n, err));
-    }
-    OCV_TRY(ocv_hasher_final(hasher, found, err));
-    *same = n == 0 && strcmp(found, digest) == 0;
-    return OCV_OK;
-}
-
 int ocv_layout_find_blob(const struct ocv_layout *layout, const char *digest, int64_t size,
                          bool *present, struct ocv_error *err)
 {
@@ -101,7 +75,26 @@ int ocv_layout_find_blob(const struct ocv_layout *layout, const char *digest, in
     }
     if (*present)
         return OCV_OK;
-    OCV_TRY(hash_blob(layout, digest, fd, present, err));
+    ocv_auto(ocv_hasher) hasher = NULL;
+    char found[OCV_DIGEST_MAX] = "";
+    ocv_auto_free char *chunk = malloc(CHUNK);
+    if (!chunk)
+        return ocv_error_nomem(err);
+    OCV_TRY(ocv_hasher_new(digest, &hasher, err));
+    ssize_t n = 1;
+    while (n > 0) {
+        n = read(fd, chunk, CHUNK);
+        if (n < 0 && errno == EINTR)
+            n = 1;
+        else if (n < 0 && errno == EIO)
+            break; /* an unreadable blob counts as missing: it is written again */
+        else if (n < 0)
+            return ocv_file_fail(err, layout->path, digest, "read");
+        else
+            OCV_TRY(ocv_hasher_update(hasher, chunk, (size_t)n, err));
+    }
+    OCV_TRY(ocv_hasher_final(hasher, found, err));
+    *present = n == 0 && strcmp(found, digest) == 0;
     if (*present)
         ocv_layout_remember_blob(layout, digest, fd);
     return OCV_OK;

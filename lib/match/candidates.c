@@ -35,27 +35,6 @@ static int static_place(const struct ocv_index *index, const struct ocv_entry *e
     return best;
 }
 
-static int compare_own(const struct ocv_index *index, const struct ocv_entry *a,
-                       const struct ocv_entry *b)
-{
-    const char *const *names;
-    size_t n = ocv_index_namespaces(index, &names, NULL);
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    for (size_t i = 0; i < n; i++)
-        for (size_t s = 0; s < index->n_statics; s++) {
-            const struct ocv_namespace *ns = &index->statics[s];
-            for (size_t f = 0; !strcmp(ns->name, names[i]) && f < ns->n_features; f++) {
-                int x = static_place(index, a, ns->name, &ns->features[f]);
-                int y = static_place(index, b, ns->name, &ns->features[f]);
-                if (x != y)
-                    return x < y ? -1 : 1;
-            }
-        }
-    int order = ocv_entry_is_unfinished(a) - ocv_entry_is_unfinished(b);
-    return order ? order : (a->position > b->position) - (a->position < b->position);
-}
-
 /* before[i]: a bit for each candidate that comes after i. */
 struct relation {
     uint64_t *bits;
@@ -103,41 +82,31 @@ static void relate(const struct ocv_match *match, const struct ocv_match_role *r
 
 static int compare_candidates(const void *a, const void *b, void *index)
 {
-    const struct candidate *x = a, *y = b;
     const struct ocv_index *of = index;
-    return compare_own(of, &of->entries[x->entry], &of->entries[y->entry]);
+    const struct ocv_entry *x = &of->entries[((const struct candidate *)a)->entry];
+    const struct ocv_entry *y = &of->entries[((const struct candidate *)b)->entry];
+    const char *const *names;
+    size_t n = ocv_index_namespaces(of, &names, NULL);
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    for (size_t i = 0; i < n; i++)
+        for (size_t s = 0; s < of->n_statics; s++) {
+            const struct ocv_namespace *ns = &of->statics[s];
+            for (size_t f = 0; !strcmp(ns->name, names[i]) && f < ns->n_features; f++) {
+                int left = static_place(of, x, ns->name, &ns->features[f]);
+                int right = static_place(of, y, ns->name, &ns->features[f]);
+                if (left != right)
+                    return left < right ? -1 : 1;
+            }
+        }
+    int order = ocv_entry_is_unfinished(x) - ocv_entry_is_unfinished(y);
+    return order ? order : (x->position > y->position) - (x->position < y->position);
 }
 
 /* Must i come before j? In a circle neither must. */
 static bool must_precede(const struct relation *r, size_t i, size_t j)
 {
     return is_before(r, i, j) && !is_before(r, j, i);
-}
-
-/* Of those that nothing else has to come before, the first in the index's own order is next. */
-static int sort_candidates(const struct ocv_index *index, const struct relation *r,
-                           struct candidate *list, struct ocv_error *err)
-{
-    ocv_auto_free struct candidate *own = calloc(r->n + 1, sizeof(*own));
-    ocv_auto_free size_t *blockers = calloc(r->n + 1, sizeof(*blockers));
-    if (!own || !blockers)
-        return ocv_error_nomem(err);
-    memcpy(own, list, r->n * sizeof(*own));
-    qsort_r(own, r->n, sizeof(*own), compare_candidates, (void *)(uintptr_t)index);
-    for (size_t i = 0; i < r->n; i++)
-        for (size_t j = 0; j < r->n; j++)
-            blockers[j] += must_precede(r, i, j);
-    for (size_t done = 0; done < r->n; done++) {
-        size_t next = 0;
-        while (blockers[own[next].at]) /* SIZE_MAX: it has its place */
-            next++;
-        for (size_t j = 0; j < r->n; j++)
-            if (blockers[j] != SIZE_MAX)
-                blockers[j] -= must_precede(r, own[next].at, j);
-        blockers[own[next].at] = SIZE_MAX;
-        list[done] = own[next];
-    }
-    return OCV_OK;
 }
 
 int ocv_candidates(const struct ocv_match *match, const struct ocv_match_role *role,
@@ -159,7 +128,28 @@ int ocv_candidates(const struct ocv_match *match, const struct ocv_match_role *r
     if (!(r.bits = bits))
         return ocv_error_nomem(err);
     relate(match, role, room, list, &r);
-    return sort_candidates(match->index, &r, list, err);
+
+    /* Of those that nothing else has to come before, the first in the index's own order is next. */
+    ocv_auto_free struct candidate *own = calloc(r.n + 1, sizeof(*own));
+    ocv_auto_free size_t *blockers = calloc(r.n + 1, sizeof(*blockers));
+    if (!own || !blockers)
+        return ocv_error_nomem(err);
+    memcpy(own, list, r.n * sizeof(*own));
+    qsort_r(own, r.n, sizeof(*own), compare_candidates, (void *)(uintptr_t)match->index);
+    for (size_t i = 0; i < r.n; i++)
+        for (size_t j = 0; j < r.n; j++)
+            blockers[j] += must_precede(&r, i, j);
+    for (size_t done = 0; done < r.n; done++) {
+        size_t next = 0;
+        while (blockers[own[next].at]) /* SIZE_MAX: it has its place */
+            next++;
+        for (size_t j = 0; j < r.n; j++)
+            if (blockers[j] != SIZE_MAX)
+                blockers[j] -= must_precede(&r, own[next].at, j);
+        blockers[own[next].at] = SIZE_MAX;
+        list[done] = own[next];
+    }
+    return OCV_OK;
 }
 
 int ocv_match_order(const struct ocv_match *match, size_t *place_of, struct ocv_error *err)

@@ -100,21 +100,6 @@ static int ask_api(struct ocv_registry *registry, const struct ocv_reference *re
     return OCV_OK;
 }
 
-static int ask_tag(struct ocv_registry *registry, const struct ocv_reference *reference,
-                   const char *digest, json_t *out, json_t *seen, struct ocv_error *err)
-{
-    ocv_auto(ocv_reference) tagged = NULL;
-    struct ocv_descriptor d;
-    size_t entries;
-    ocv_auto_buffer body;
-    ocv_buffer_init(&body, OCV_MANIFEST_MAX);
-    OCV_TRY(ocv_reference_for_digest(reference, digest, "", &tagged, err));
-    int status = ocv_registry_get(registry, tagged, NULL, &body, &d, err);
-    if (status == OCV_ERR_NOT_FOUND)
-        return OCV_OK;
-    return status < 0 ? status : ocv_referrers_read(tagged->tag, &body, out, seen, &entries, err);
-}
-
 int ocv_reference_for_digest(const struct ocv_reference *reference, const char *digest,
                              const char *suffix, struct ocv_reference **out, struct ocv_error *err)
 {
@@ -152,7 +137,18 @@ int ocv_registry_referrers(struct ocv_registry *registry, const struct ocv_refer
             *err = local;
         return status;
     }
-    if (!json_array_size(out)) /* or pushed before the registry had the API */
-        OCV_TRY(ask_tag(registry, reference, digest, out, seen, err));
+    if (!json_array_size(out)) { /* or pushed before the registry had the API: in a tag */
+        ocv_auto(ocv_reference) tagged = NULL;
+        struct ocv_descriptor d;
+        size_t entries;
+        ocv_auto_buffer body;
+        ocv_buffer_init(&body, OCV_MANIFEST_MAX);
+        OCV_TRY(ocv_reference_for_digest(reference, digest, "", &tagged, err));
+        status = ocv_registry_get(registry, tagged, NULL, &body, &d, err);
+        if (status == OCV_OK)
+            OCV_TRY(ocv_referrers_read(tagged->tag, &body, out, seen, &entries, err));
+        else if (status != OCV_ERR_NOT_FOUND)
+            return status;
+    }
     return ocv_json_append(out, JSON_COMPACT, list, err);
 }

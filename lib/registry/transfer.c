@@ -99,35 +99,6 @@ static bool add_header(struct ocv_transfer *t, const char *name, const char *val
     return longer;
 }
 
-static bool set_headers(struct ocv_exchange *exchange, const char *authorization)
-{
-    struct ocv_transfer *t = &exchange->transfer;
-    bool ok = add_header(t, "Accept-Encoding", "identity");
-    if (exchange->accept)
-        ok = ok && add_header(t, "Accept", exchange->accept);
-    if (authorization)
-        ok = ok && add_header(t, "Authorization", authorization);
-    if (exchange->form || exchange->upload)
-        ok = ok && add_header(t, "Expect", "");
-    if (exchange->upload)
-        ok = ok && add_header(t, "Content-Type", exchange->upload->content_type);
-    if (exchange->if_match)
-        ok = ok && add_header(t, "If-Match", exchange->if_match);
-    if (exchange->if_none_match)
-        ok = ok && add_header(t, "If-None-Match", exchange->if_none_match);
-    if (exchange->range) {
-        ok = ok && add_header(t, "Range", exchange->range);
-    } else if (exchange->range_from > 0 || exchange->range_end > 0) {
-        char range[64], last[24] = "";
-        if (exchange->range_end > 0)
-            snprintf(last, sizeof(last), "%lld", (long long)exchange->range_end - 1);
-        snprintf(range, sizeof(range), "bytes=%lld-%s", (long long)exchange->range_from, last);
-        ok = ok && add_header(t, "Range", range);
-    }
-    curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers);
-    return ok;
-}
-
 static void set_tls(CURL *easy, const struct ocv_registry *registry,
                     const struct ocv_registry_host *host)
 {
@@ -283,7 +254,30 @@ int ocv_transfer_start(struct ocv_exchange *exchange, const char *url,
     set_request(exchange, url);
     set_tls(t->easy, exchange->registry, host);
     t->guard = (exchange->guard || exchange->redirect_guard) && !t->proxy_variable;
-    if (!set_headers(exchange, authorization))
+    bool ok = add_header(t, "Accept-Encoding", "identity");
+    if (exchange->accept)
+        ok = ok && add_header(t, "Accept", exchange->accept);
+    if (authorization)
+        ok = ok && add_header(t, "Authorization", authorization);
+    if (exchange->form || exchange->upload)
+        ok = ok && add_header(t, "Expect", "");
+    if (exchange->upload)
+        ok = ok && add_header(t, "Content-Type", exchange->upload->content_type);
+    if (exchange->if_match)
+        ok = ok && add_header(t, "If-Match", exchange->if_match);
+    if (exchange->if_none_match)
+        ok = ok && add_header(t, "If-None-Match", exchange->if_none_match);
+    if (exchange->range) {
+        ok = ok && add_header(t, "Range", exchange->range);
+    } else if (exchange->range_from > 0 || exchange->range_end > 0) {
+        char range[64], last[24] = "";
+        if (exchange->range_end > 0)
+            snprintf(last, sizeof(last), "%lld", (long long)exchange->range_end - 1);
+        snprintf(range, sizeof(range), "bytes=%lld-%s", (long long)exchange->range_from, last);
+        ok = ok && add_header(t, "Range", range);
+    }
+    curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers);
+    if (!ok)
         return ocv_error_nomem(&exchange->error);
     if (curl_multi_add_handle(exchange->registry->multi, t->easy) != CURLM_OK)
         return ocv_error_nomem(&exchange->error);

@@ -99,21 +99,6 @@ static int start_program(const struct ocv_run *program, int in, int out, int err
                          strerror(code));
 }
 
-/* The last line of its errors that has text. */
-static void read_why(int errors, char *why, size_t size)
-{
-    off_t end = lseek(errors, 0, SEEK_END);
-    off_t from = end > (off_t)size - 1 ? end - ((off_t)size - 1) : 0;
-    ssize_t n = end > 0 ? pread(errors, why, size - 1, from) : 0;
-    n = n > 0 ? n : 0;
-    while (n > 0 && strchr(" \r\n\t", why[n - 1]))
-        n--;
-    why[n] = '\0';
-    const char *line = strrchr(why, '\n');
-    if (line)
-        memmove(why, line + 1, strlen(line));
-}
-
 int ocv_run(const struct ocv_run *program, struct ocv_buffer *answer, int *code,
             struct ocv_error *err)
 {
@@ -151,8 +136,19 @@ int ocv_run(const struct ocv_run *program, struct ocv_buffer *answer, int *code,
     *code = reaped < 0       ? -1 /* a SIGCHLD policy of the program hides it */
             : WIFEXITED(end) ? WEXITSTATUS(end)
                              : 128 + WTERMSIG(end);
-    if (program->why)
-        read_why(errors, program->why, program->why_size);
+    if (program->why) { /* the last line of its errors that has text */
+        char *why = program->why;
+        off_t size = lseek(errors, 0, SEEK_END), most = (off_t)program->why_size - 1;
+        ssize_t n =
+            size > 0 ? pread(errors, why, program->why_size - 1, size > most ? size - most : 0) : 0;
+        n = n > 0 ? n : 0;
+        while (n > 0 && strchr(" \r\n\t", why[n - 1]))
+            n--;
+        why[n] = '\0';
+        const char *line = strrchr(why, '\n');
+        if (line)
+            memmove(why, line + 1, strlen(line));
+    }
     return status;
 }
 

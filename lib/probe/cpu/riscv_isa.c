@@ -25,21 +25,6 @@ bool ocv_isa_begin(struct ocv_isa *isa, const char *line, size_t len)
     return true;
 }
 
-/* End of a name of several letters without its version; only the form 2p1 can be told from a name
- * that ends with a digit (zic64b, sv39, zve32x are none). */
-static const char *cut_version(const char *start, const char *end)
-{
-    const char *at = end;
-    while (at > start && is_digit(at[-1]))
-        at--;
-    if (at == end || at - start < 3 || at[-1] != 'p' || !is_digit(at[-2]))
-        return end;
-    at--;
-    while (at > start && is_digit(at[-1]))
-        at--;
-    return at > start ? at : end;
-}
-
 bool ocv_isa_next(struct ocv_isa *isa, const char **name, size_t *len)
 {
     if (isa->general && *isa->general) {
@@ -62,7 +47,16 @@ bool ocv_isa_next(struct ocv_isa *isa, const char **name, size_t *len)
         while (end < isa->end && (is_letter(*end) || is_digit(*end)))
             end++;
         isa->at = end;
-        end = cut_version(start, end);
+        /* without its version; only the form 2p1 can be told from a name that ends with a digit
+         * (zic64b, sv39, zve32x are none) */
+        const char *at = end;
+        while (at > start && is_digit(at[-1]))
+            at--;
+        if (at < end && at - start >= 3 && at[-1] == 'p' && is_digit(at[-2])) {
+            for (at--; at > start && is_digit(at[-1]);)
+                at--;
+            end = at > start ? at : end;
+        }
     } else {
         const char *at = end; /* past a version like 2p1 or 2 */
         while (at < isa->end && is_digit(*at))
