@@ -97,32 +97,6 @@ int ocv_option_word(const struct ocv_option *option, const char *value)
     }
 }
 
-static bool print_row(const struct ocv_option *row, bool brief, FILE *out)
-{
-    const char letter[] = {'-', row->letter, ',', ' ', '\0'};
-    char names[160];
-    if (row->names)
-        snprintf(names, sizeof(names), "%s", row->names);
-    else
-        snprintf(names, sizeof(names), "%s--%s%s%s", row->letter ? letter : "", row->name,
-                 row->value ? " " : "", row->value ? row->value : "");
-    const char *line = row->help;
-    int width = (int)strlen(names) + 2;
-    bool alone = !*line || *line == '\n';
-    fprintf(out, "  %s%*s", names, alone ? 0 : width < COLUMN ? COLUMN - width : 3, "");
-    for (size_t len; *line; line += len) {
-        len = strcspn(line, "\n");
-        fwrite(line, 1, len, out);
-        if (brief && len)
-            break;
-        if (line[len])
-            fprintf(out, "\n%*s", COLUMN, "");
-        len += line[len] != '\0';
-    }
-    fputc('\n', out);
-    return !brief || !strchr(row->help + (*row->help == '\n'), '\n');
-}
-
 bool ocv_options_print(const struct ocv_options *options, FILE *out)
 {
     bool all = true, brief = options->shown == OCV_OPTIONS_SHORT;
@@ -131,13 +105,35 @@ bool ocv_options_print(const struct ocv_options *options, FILE *out)
         bool folded = row->flags & OCV_OPTION_FOLDED, more = row->flags & OCV_OPTION_MORE;
         if (!row->help)
             continue;
-        if (brief                                ? !folded && !more
-            : options->shown == OCV_OPTIONS_OWN  ? !folded
-            : options->shown == OCV_OPTIONS_REST ? folded
-                                                 : true)
-            all = print_row(row, brief, out) && all;
-        else
+        if (!(brief                                ? !folded && !more
+              : options->shown == OCV_OPTIONS_OWN  ? !folded
+              : options->shown == OCV_OPTIONS_REST ? folded
+                                                   : true)) {
             all = false;
+            continue;
+        }
+        const char letter[] = {'-', row->letter, ',', ' ', '\0'};
+        char names[160];
+        if (row->names)
+            snprintf(names, sizeof(names), "%s", row->names);
+        else
+            snprintf(names, sizeof(names), "%s--%s%s%s", row->letter ? letter : "", row->name,
+                     row->value ? " " : "", row->value ? row->value : "");
+        const char *line = row->help;
+        int width = (int)strlen(names) + 2;
+        bool alone = !*line || *line == '\n';
+        fprintf(out, "  %s%*s", names, alone ? 0 : width < COLUMN ? COLUMN - width : 3, "");
+        for (size_t len; *line; line += len) {
+            len = strcspn(line, "\n");
+            fwrite(line, 1, len, out);
+            if (brief && len)
+                break;
+            if (line[len])
+                fprintf(out, "\n%*s", COLUMN, "");
+            len += line[len] != '\0';
+        }
+        fputc('\n', out);
+        all = all && (!brief || !strchr(row->help + (*row->help == '\n'), '\n'));
     }
     return all;
 }

@@ -55,28 +55,6 @@ static bool has_next(const char *relations, size_t len)
     return false;
 }
 
-/* Of one link: is its relation to this document "next"? Only the first "rel" counts, and a link
- * with an anchor is about another document. */
-static bool read_parameters(struct link_cursor *c)
-{
-    bool next = false, seen = false, elsewhere = false;
-    while (take(c, ';')) {
-        const char *name, *value = "";
-        skip_spaces(c);
-        size_t name_len = read_word(c, &name), len = 0;
-        if (take(c, '=')) {
-            skip_spaces(c);
-            len = read_word(c, &value);
-        }
-        if (name_len == 3 && !strncasecmp(name, "rel", 3) && !seen) {
-            seen = true;
-            next = has_next(value, len);
-        }
-        elsewhere = elsewhere || (name_len == 6 && !strncasecmp(name, "anchor", 6));
-    }
-    return next && !elsewhere;
-}
-
 size_t ocv_link_next(const char *text, size_t len, const char **target)
 {
     struct link_cursor c = {text, text + len};
@@ -90,7 +68,24 @@ size_t ocv_link_next(const char *text, size_t len, const char **target)
         if (!close)
             return 0;
         c.p = close + 1;
-        if (read_parameters(&c)) {
+        /* Is its relation to this document "next"? Only the first "rel" counts, and a link with an
+         * anchor is about another document. */
+        bool next = false, seen = false, elsewhere = false;
+        while (take(&c, ';')) {
+            const char *name, *value = "";
+            skip_spaces(&c);
+            size_t name_len = read_word(&c, &name), value_len = 0;
+            if (take(&c, '=')) {
+                skip_spaces(&c);
+                value_len = read_word(&c, &value);
+            }
+            if (name_len == 3 && !strncasecmp(name, "rel", 3) && !seen) {
+                seen = true;
+                next = has_next(value, value_len);
+            }
+            elsewhere = elsewhere || (name_len == 6 && !strncasecmp(name, "anchor", 6));
+        }
+        if (next && !elsewhere) {
             *target = start;
             return (size_t)(close - start);
         }

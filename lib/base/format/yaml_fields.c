@@ -165,19 +165,6 @@ int ocv_yaml_check_text(const struct ocv_yaml_rule *rule, const char *name, cons
                          SHOWN, name, wanted, meant_word(rule, text, question));
 }
 
-static bool unknown_key(const struct ocv_yaml_reader *r, const struct ocv_yaml_table *table,
-                        const struct ocv_yaml *m)
-{
-    struct ocv_nearest nearest = {.wanted = m->key};
-    char question[OCV_NEAREST_QUESTION_MAX];
-    for (size_t i = 0; i < table->n; i++)
-        ocv_nearest_offer(&nearest, table->keys[i].name);
-    const char *meant = ocv_nearest_meant(&nearest);
-    (void)ocv_yaml_fail(r, m, "unknown key '%.*s'%s%s%s", SHOWN, m->key, table->what ? " of " : "",
-                        table->what ? table->what : "", ocv_nearest_question(meant, question));
-    return meant != NULL;
-}
-
 static int check_map(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule *rule,
                      const struct ocv_yaml *map)
 {
@@ -196,7 +183,15 @@ static int check_map(const struct ocv_yaml_reader *r, const struct ocv_yaml_rule
                 return ocv_yaml_error(r, m, "is a key of %s only", table->inner->what);
             /* a later version's key has a name of its own: one that is nearly ours is a slip, and
              * without it a policy would be gone */
-            if (unknown_key(r, table, m) || !r->unknown)
+            struct ocv_nearest nearest = {.wanted = m->key};
+            char question[OCV_NEAREST_QUESTION_MAX];
+            for (size_t i = 0; i < table->n; i++)
+                ocv_nearest_offer(&nearest, table->keys[i].name);
+            const char *meant = ocv_nearest_meant(&nearest);
+            (void)ocv_yaml_fail(r, m, "unknown key '%.*s'%s%s%s", SHOWN, m->key,
+                                table->what ? " of " : "", table->what ? table->what : "",
+                                ocv_nearest_question(meant, question));
+            if (meant || !r->unknown)
                 return OCV_ERR_CONFIG;
             r->unknown(r->err->message);
             *r->err = (struct ocv_error){0};

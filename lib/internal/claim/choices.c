@@ -84,26 +84,6 @@ static int add_choice(struct ocv_claim_work *work, const struct ocv_claim_choice
     return OCV_OK;
 }
 
-/* Why it matters that no attribute shows the feature, or NULL if one does. */
-static int note_unsaid(struct ocv_claim_work *work, const struct ocv_fact *fact,
-                       struct ocv_property p, struct ocv_claim_choice *choice,
-                       struct ocv_error *err)
-{
-    if (!fact->driver && ocv_vocabulary_is_cpu(p.ns)) {
-        choice->unsaid = true;
-        if (!strcmp(p.ns, OCV_LEVEL_NAMESPACE) && !strcmp(p.feature, OCV_LEVEL_FEATURE))
-            return OCV_OK; /* that the node's label says */
-        return ocv_claim_warn(work, err, "%s :: %s is left to the nodes: no device shows it", p.ns,
-                              p.feature);
-    }
-    if (!fact->driver || (fact->feature && fact->feature->test == OCV_DEVICE_ANY))
-        return OCV_OK; /* the index's own; every device has it */
-    choice->unsaid = true;
-    return ocv_claim_warn(work, err, "%s :: %s is left to the nodes: %s has no attribute for it",
-                          p.ns, p.feature,
-                          fact->driver->name ? fact->driver->name : fact->driver->label);
-}
-
 int ocv_claim_split(struct ocv_claim_work *work, const struct ocv_decision *decision,
                     const struct ocv_entry *entry, const struct ocv_device_driver *driver,
                     struct ocv_claim_choices *choices, struct ocv_error *err)
@@ -134,7 +114,20 @@ int ocv_claim_split(struct ocv_claim_work *work, const struct ocv_decision *deci
         for (size_t v = 0; v < end - i; v++)
             best = rank_of(slot, ids[v]) < best ? rank_of(slot, ids[v]) : best;
         rest[n_rest++] = make_component(slot, best);
-        OCV_TRY(note_unsaid(work, fact, ocv_index_property(work->index, *ids), &like, err));
+        struct ocv_property p = ocv_index_property(work->index, *ids);
+        if (!fact->driver && ocv_vocabulary_is_cpu(p.ns)) {
+            like.unsaid = true;
+            /* the level is in the node's label */
+            if (strcmp(p.ns, OCV_LEVEL_NAMESPACE) != 0 || strcmp(p.feature, OCV_LEVEL_FEATURE) != 0)
+                OCV_TRY(ocv_claim_warn(work, err,
+                                       "%s :: %s is left to the nodes: no device shows it", p.ns,
+                                       p.feature));
+        } else if (fact->driver && !(fact->feature && fact->feature->test == OCV_DEVICE_ANY)) {
+            like.unsaid = true; /* neither the index's own nor what every device has */
+            OCV_TRY(ocv_claim_warn(
+                work, err, "%s :: %s is left to the nodes: %s has no attribute for it", p.ns,
+                p.feature, fact->driver->name ? fact->driver->name : fact->driver->label));
+        }
     }
     for (size_t i = 0; i < n_parts; i++)
         if (parts[i].n == 0)

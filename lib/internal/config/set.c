@@ -17,35 +17,30 @@ static int check_namespace(const char *text, struct ocv_error *err)
     return ocv_error_set(err, OCV_ERR_CONFIG, "'%.60s' is not a namespace (a-z 0-9 _)", text);
 }
 
-/* "ns", "ns :: feature" or "ns :: feature :: value" in canonical spacing. */
-static int add_selector(struct ocv_strings *list, const char *text, const char *origin,
-                        struct ocv_error *err)
-{
-    struct ocv_span parts[3];
-    size_t n = ocv_span_parts((struct ocv_span){text, strlen(text)}, parts, 3);
-    bool ok = n >= 1 && n <= 3;
-    for (size_t i = 0; ok && i < n; i++)
-        ok = i < 2 ? ocv_property_name_valid(parts[i].data, parts[i].len)
-                   : ocv_property_value_valid(parts[i].data, parts[i].len);
-    if (!ok)
-        return ocv_error_set(err, OCV_ERR_CONFIG,
-                             "'%.100s' is not NS, NS::FEATURE or NS::FEATURE::VALUE", text);
-    ocv_auto_buffer canonical;
-    ocv_buffer_init(&canonical, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    for (size_t i = 0; i < n; i++)
-        OCV_TRY(ocv_buffer_printf(&canonical, err, "%s%.*s", i ? " :: " : "", (int)parts[i].len,
-                                  parts[i].data));
-    return ocv_strings_add(list, canonical.data, canonical.len, origin, err);
-}
-
 #define BUILD_GLOB_MAX 128u /* bytes, as a tag; fnmatch recurses over it */
 
 int ocv_config_add(struct ocv_config *c, const char *key, const char *text, const char *origin,
                    struct ocv_error *err)
 {
     struct ocv_strings *list = ocv_config_list_of(c, key);
-    if (!strcmp(key, "disable") || !strcmp(key, "require"))
-        return add_selector(list, text, origin, err);
+    if (!strcmp(key, "disable") || !strcmp(key, "require")) {
+        /* "ns", "ns :: feature" or "ns :: feature :: value" in canonical spacing */
+        struct ocv_span parts[3];
+        size_t n = ocv_span_parts((struct ocv_span){text, strlen(text)}, parts, 3);
+        bool ok = n >= 1 && n <= 3;
+        for (size_t i = 0; ok && i < n; i++)
+            ok = i < 2 ? ocv_property_name_valid(parts[i].data, parts[i].len)
+                       : ocv_property_value_valid(parts[i].data, parts[i].len);
+        if (!ok)
+            return ocv_error_set(err, OCV_ERR_CONFIG,
+                                 "'%.100s' is not NS, NS::FEATURE or NS::FEATURE::VALUE", text);
+        ocv_auto_buffer canonical;
+        ocv_buffer_init(&canonical, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+        for (size_t i = 0; i < n; i++)
+            OCV_TRY(ocv_buffer_printf(&canonical, err, "%s%.*s", i ? " :: " : "", (int)parts[i].len,
+                                      parts[i].data));
+        return ocv_strings_add(list, canonical.data, canonical.len, origin, err);
+    }
     if (!strcmp(key, "namespace_priority") || !strcmp(key, "known_namespaces"))
         OCV_TRY(check_namespace(text, err));
     static const char letters[] =

@@ -96,30 +96,6 @@ static int refuse_default(const struct ocv_edit *edit, const struct ocv_edit_ent
     return both_ways ? OCV_ERR_INVALID : OCV_ERR_DATA;
 }
 
-static int check_properties(const struct ocv_edit_entry *e, const struct ocv_edit_entry *other,
-                            struct ocv_error *err)
-{
-    const char *a =
-        ocv_json_text(json_object_get(e->json, "annotations"), OCV_ANNOTATION_PROPERTIES);
-    const char *b =
-        ocv_json_text(json_object_get(other->json, "annotations"), OCV_ANNOTATION_PROPERTIES);
-    ocv_auto(ocv_properties) pa = NULL;
-    ocv_auto(ocv_properties) pb = NULL;
-    ocv_auto_buffer ta;
-    ocv_auto_buffer tb;
-    ocv_buffer_init(&ta, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    ocv_buffer_init(&tb, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-    if (!a || !b || !strcmp(a, b) || ocv_properties_parse(b, strlen(b), &pb, NULL) < 0)
-        return OCV_OK; /* a list that is malformed already is left alone */
-    OCV_TRY(ocv_properties_parse(a, strlen(a), &pa, err));
-    OCV_TRY(ocv_properties_format(pa, &ta, err));
-    OCV_TRY(ocv_properties_format(pb, &tb, err));
-    if (ta.len != tb.len || (ta.len && memcmp(ta.data, tb.data, ta.len) != 0))
-        return ocv_error_set(err, OCV_ERR_DATA,
-                             "a label means the same properties on every platform");
-    return OCV_OK;
-}
-
 int ocv_edit_check_against(const struct ocv_edit *edit, const struct ocv_edit_entry *e,
                            struct ocv_error *err)
 {
@@ -141,8 +117,26 @@ int ocv_edit_check_against(const struct ocv_edit *edit, const struct ocv_edit_en
             hint_replace(e, other, err);
             return OCV_ERR_DATA;
         }
-        if (e->label)
-            OCV_TRY(check_properties(e, other, err));
+        if (!e->label)
+            continue;
+        const char *a =
+            ocv_json_text(json_object_get(e->json, "annotations"), OCV_ANNOTATION_PROPERTIES);
+        const char *b =
+            ocv_json_text(json_object_get(other->json, "annotations"), OCV_ANNOTATION_PROPERTIES);
+        ocv_auto(ocv_properties) pa = NULL;
+        ocv_auto(ocv_properties) pb = NULL;
+        ocv_auto_buffer ta;
+        ocv_auto_buffer tb;
+        ocv_buffer_init(&ta, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+        ocv_buffer_init(&tb, OCV_ENTRY_PROPERTIES_BYTES_MAX);
+        if (!a || !b || !strcmp(a, b) || ocv_properties_parse(b, strlen(b), &pb, NULL) < 0)
+            continue; /* a list that is malformed already is left alone */
+        OCV_TRY(ocv_properties_parse(a, strlen(a), &pa, err));
+        OCV_TRY(ocv_properties_format(pa, &ta, err));
+        OCV_TRY(ocv_properties_format(pb, &tb, err));
+        if (ta.len != tb.len || (ta.len && memcmp(ta.data, tb.data, ta.len) != 0))
+            return ocv_error_set(err, OCV_ERR_DATA,
+                                 "a label means the same properties on every platform");
     }
     return OCV_OK;
 }

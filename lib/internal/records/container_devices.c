@@ -46,25 +46,6 @@ static void add_id(struct device_list *list, const char *before, const char *id,
     list->full |= ocv_buffer_printf(&list->text, NULL, "%s%s", list->text.len ? "," : "", name) < 0;
 }
 
-static void read_annotations(struct device_list *list, const json_t *spec)
-{
-    const char *key;
-    const json_t *value;
-    size_t seen = 0;
-    json_object_foreach(json_object_get(spec, "annotations"), key, value)
-    {
-        const char *text = json_string_value(value);
-        if (++seen > ENTRIES_MAX || !text || strncmp(key, CDI_KEYS, strlen(CDI_KEYS)) != 0)
-            continue;
-        for (; *text; text += strcspn(text, ","), text += *text == ',') {
-            text += strspn(text, " ");
-            size_t n = strcspn(text, ", ");
-            if (memchr(text, '=', n))
-                add_id(list, "", text, n);
-        }
-    }
-}
-
 /* "0000:3b:00.0" */
 static bool is_address(const char *text)
 {
@@ -176,7 +157,21 @@ char *ocv_container_devices(const json_t *spec, bool all, const char *root)
 {
     struct device_list list = {.root = root};
     ocv_buffer_init(&list.text, OCV_CONTAINER_DEVICES_MAX);
-    read_annotations(&list, spec);
+    const char *key;
+    const json_t *value;
+    size_t seen = 0;
+    json_object_foreach(json_object_get(spec, "annotations"), key, value)
+    {
+        const char *text = json_string_value(value);
+        if (++seen > ENTRIES_MAX || !text || strncmp(key, CDI_KEYS, strlen(CDI_KEYS)) != 0)
+            continue;
+        for (; *text; text += strcspn(text, ","), text += *text == ',') {
+            text += strspn(text, " ");
+            size_t n = strcspn(text, ", ");
+            if (memchr(text, '=', n))
+                add_id(&list, "", text, n);
+        }
+    }
     read_files(&list, spec);
     if (!list.text.len)
         read_variables(&list, spec, all);

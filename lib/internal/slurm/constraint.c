@@ -74,29 +74,6 @@ static size_t best_values(const struct constraint_build *m, const struct ocv_ent
     return n;
 }
 
-/* The feature of the kind that best separates kinds that can run the entry from those that cannot:
- * it keeps most of the former, then excludes most of the latter. SIZE_MAX: no feature excludes any.
- * `any`: it need not exclude one. */
-static size_t find_distinguishing(const struct constraint_build *m, const uint64_t *runs,
-                                  const uint64_t *covers, const struct slurm_kind *kind, bool any)
-{
-    size_t found = SIZE_MAX, most_kept = 0, most_shut = 0;
-    for (size_t i = 0; i < kind->n_features; i++) {
-        size_t kept = 0, shut = 0;
-        for (size_t k = 0; k < m->n_kinds; k++) {
-            bool has = slurm_has(&m->nodes->kinds[k], kind->features[i]);
-            kept += has_bit(covers, k) && has_bit(runs, k) && has;
-            shut += has_bit(covers, k) && !has_bit(runs, k) && !has;
-        }
-        if ((shut || any) && (kept > most_kept || (kept == most_kept && shut > most_shut))) {
-            found = i;
-            most_kept = kept;
-            most_shut = shut;
-        }
-    }
-    return found;
-}
-
 /* Features that only kinds of nodes have which run the entry. Returns their number, SIZE_MAX if
  * there are none. */
 static size_t separate_kinds(const struct constraint_build *m, const struct ocv_entry *entry,
@@ -118,7 +95,23 @@ static size_t separate_kinds(const struct constraint_build *m, const struct ocv_
             wrong = wrong || (covers[w] & ~runs[w]);
         if (n > 0 && !wrong)
             return n;
-        size_t found = find_distinguishing(m, runs, covers, kind, !wrong);
+        /* The feature that best separates kinds that can run the entry from those that cannot: it
+         * keeps most of the former, then excludes most of the latter. It need not exclude one where
+         * none is wrong. */
+        size_t found = SIZE_MAX, most_kept = 0, most_shut = 0;
+        for (size_t i = 0; i < kind->n_features; i++) {
+            size_t kept = 0, shut = 0;
+            for (size_t k = 0; k < m->n_kinds; k++) {
+                bool has = slurm_has(&m->nodes->kinds[k], kind->features[i]);
+                kept += has_bit(covers, k) && has_bit(runs, k) && has;
+                shut += has_bit(covers, k) && !has_bit(runs, k) && !has;
+            }
+            if ((shut || !wrong) && (kept > most_kept || (kept == most_kept && shut > most_shut))) {
+                found = i;
+                most_kept = kept;
+                most_shut = shut;
+            }
+        }
         if (found == SIZE_MAX || n == COMBINATION_MAX)
             return SIZE_MAX;
         features[n++] = kind->features[found];

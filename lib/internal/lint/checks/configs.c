@@ -145,39 +145,6 @@ static const char *lowest_required(const struct ocv_lint *lint, const struct ocv
     return found ? out : NULL;
 }
 
-static void check_requirement(struct ocv_lint *lint, size_t i, const char *name, const char *text)
-{
-    struct ocv_requirement requirement;
-    struct ocv_error err = {0};
-    const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
-    int status = ocv_requirement_parse(text, &requirement, &err);
-    if (status == OCV_ERR_NOMEM) {
-        lint->status = ocv_error_nomem(lint->err);
-        return;
-    }
-    if (status < 0) {
-        ocv_lint_entry_at(lint, OCV_LINT_REQUIRE_MALFORMED, i, "", "%s: %s", name, err.message);
-        return;
-    }
-    for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_requires); k++) {
-        const struct lint_fact *fact = &ocv_lint_requires[k];
-        char value[32];
-        const char *least = ocv_requirement_least(&requirement, fact->b);
-        const char *declared = lowest_required(lint, entry, fact->c, value);
-        if (!least || !declared || ocv_version_compare(declared, least) >= 0)
-            continue;
-        const char *built = ocv_lint_built_with(lint, entry, fact->c);
-        if (built && ocv_version_compare(built, least) >= 0)
-            continue; /* such a value says how it was built, not where it runs */
-        ocv_lint_entry_at(lint, OCV_LINT_REQUIRE_STRICTER, i,
-                          "/annotations/" OCV_ANNOTATION_PROPERTIES,
-                          "%s refuses hosts below %s %s, and %s admits them from %s", name, fact->b,
-                          least, fact->c, declared);
-        ocv_lint_hint(lint, "raise the property, or relax %s in the image", name);
-    }
-    ocv_requirement_free(&requirement);
-}
-
 void ocv_lint_check_configs(struct ocv_lint *lint)
 {
     for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
@@ -192,7 +159,34 @@ void ocv_lint_check_configs(struct ocv_lint *lint)
         size_t at = 0;
         if (off && (!strcmp(off, "1") || !strcmp(off, "true")))
             continue;
-        while ((text = next_variable(child->config, ocv_lint_requires[0].a, true, &at, full)))
-            check_requirement(lint, i, full, text);
+        while ((text = next_variable(child->config, ocv_lint_requires[0].a, true, &at, full))) {
+            struct ocv_requirement requirement;
+            struct ocv_error err = {0};
+            int status = ocv_requirement_parse(text, &requirement, &err);
+            if (status == OCV_ERR_NOMEM)
+                lint->status = ocv_error_nomem(lint->err);
+            else if (status < 0)
+                ocv_lint_entry_at(lint, OCV_LINT_REQUIRE_MALFORMED, i, "", "%s: %s", full,
+                                  err.message);
+            if (status < 0)
+                continue;
+            for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_requires); k++) {
+                const struct lint_fact *fact = &ocv_lint_requires[k];
+                char value[32];
+                const char *least = ocv_requirement_least(&requirement, fact->b);
+                const char *declared = lowest_required(lint, entry, fact->c, value);
+                if (!least || !declared || ocv_version_compare(declared, least) >= 0)
+                    continue;
+                const char *built = ocv_lint_built_with(lint, entry, fact->c);
+                if (built && ocv_version_compare(built, least) >= 0)
+                    continue; /* such a value says how it was built, not where it runs */
+                ocv_lint_entry_at(lint, OCV_LINT_REQUIRE_STRICTER, i,
+                                  "/annotations/" OCV_ANNOTATION_PROPERTIES,
+                                  "%s refuses hosts below %s %s, and %s admits them from %s", full,
+                                  fact->b, least, fact->c, declared);
+                ocv_lint_hint(lint, "raise the property, or relax %s in the image", full);
+            }
+            ocv_requirement_free(&requirement);
+        }
     }
 }

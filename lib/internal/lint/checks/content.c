@@ -44,22 +44,18 @@ static void report_claim(struct ocv_lint *lint, size_t i, struct ocv_property p,
 
 #define MORE_MAX 2000u /* what is beyond it is left out */
 
-/* Is the image another one of this index, of which code was taken out (variantctl slim)? What is
- * left beside its targets' code is not what it is for. */
-static bool is_cut(const struct ocv_lint *lint, size_t i)
-{
-    const struct ocv_lint_child *child = ocv_lint_child(lint, i);
-    const json_t *annotations = child ? json_object_get(child->manifest, "annotations") : NULL;
-    const char *base = ocv_json_text(annotations, "org.opencontainers.image.base.digest");
-    return base && ocv_index_find_digest(lint->index, base);
-}
-
 static void check_claims(struct ocv_lint *lint, size_t i, const struct ocv_content *content)
 {
     const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
     struct ocv_property *claims = calloc(entry->n_properties + 1, sizeof(*claims));
-    /* of an image's second entry, for older drivers, the first one claims the rest */
-    bool broken = ocv_lint_minor_base(lint, entry) || is_cut(lint, i);
+    const struct ocv_lint_child *child = ocv_lint_child(lint, i);
+    const json_t *annotations = child ? json_object_get(child->manifest, "annotations") : NULL;
+    const char *base = ocv_json_text(annotations, "org.opencontainers.image.base.digest");
+    /* Of an image's second entry, for older drivers, the first one claims the rest. And is the
+     * image another one of this index, of which code was taken out (variantctl slim), what is left
+     * beside its targets' code is not what it is for. */
+    bool broken =
+        ocv_lint_minor_base(lint, entry) || (base && ocv_index_find_digest(lint->index, base));
     if (!claims) {
         lint->status = ocv_error_nomem(lint->err);
         return;

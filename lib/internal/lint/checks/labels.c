@@ -62,37 +62,6 @@ static void hint_rank(struct ocv_lint *lint, const struct ocv_entry *a, const st
                       list.data, ocv_lint_target(lint), first, second);
 }
 
-/* What the reader says of a malformed entry. */
-static void check_code(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry)
-{
-    static const struct {
-        enum ocv_reject code;
-        enum ocv_lint_id id;
-        const char *member;
-        enum remedy remedy;
-    } codes[] = {
-        {OCV_REJECT_LABEL_MISSING, OCV_LINT_LABEL_MISSING, "/annotations", RELABEL},
-        {OCV_REJECT_PROPERTIES_MISSING, OCV_LINT_PROPERTIES_MISSING, "/annotations", ANNOTATE},
-        {OCV_REJECT_BAD_LABEL, OCV_LINT_LABEL_MALFORMED, AT_LABEL, RELABEL},
-        {OCV_REJECT_DUPLICATE_LABEL, OCV_LINT_LABEL_DUPLICATE, AT_LABEL, RELABEL},
-        {OCV_REJECT_NULL_WITH_PROPERTIES, OCV_LINT_NULL_WITH_PROPERTIES, AT_PROPERTIES, RELABEL},
-        {OCV_REJECT_EMPTY_NOT_NULL, OCV_LINT_EMPTY_NOT_NULL, AT_LABEL, BOTH},
-        {OCV_REJECT_TOO_LONG, OCV_LINT_PROPERTIES_TOO_LONG, AT_PROPERTIES, NONE},
-    };
-    for (size_t k = 0; k < OCV_LINT_COUNT(codes); k++) {
-        if (codes[k].code != entry->code)
-            continue;
-        ocv_lint_entry_at(lint, codes[k].id, i, codes[k].member, "%s",
-                          entry->detail ? entry->detail : ocv_reject_name(entry->code));
-        hint_remedy(lint, codes[k].remedy, entry->digest);
-    }
-    if (entry->label && !ocv_label_valid(entry->label, strlen(entry->label))) {
-        ocv_lint_entry_at(lint, OCV_LINT_LABEL_UNWRITABLE, i, AT_LABEL,
-                          "'%s' is read, but should not be written", entry->label);
-        hint_remedy(lint, RELABEL, entry->digest);
-    }
-}
-
 static bool same_feature(const struct ocv_lint *lint, uint32_t a, uint32_t b)
 {
     struct ocv_property p = ocv_index_property(lint->index, a);
@@ -217,9 +186,36 @@ static bool is_kept_behind(const struct ocv_lint *lint, const struct ocv_entry *
 
 void ocv_lint_check_labels(struct ocv_lint *lint)
 {
+    static const struct {
+        enum ocv_reject code;
+        enum ocv_lint_id id;
+        const char *member;
+        enum remedy remedy;
+    } codes[] = {
+        {OCV_REJECT_LABEL_MISSING, OCV_LINT_LABEL_MISSING, "/annotations", RELABEL},
+        {OCV_REJECT_PROPERTIES_MISSING, OCV_LINT_PROPERTIES_MISSING, "/annotations", ANNOTATE},
+        {OCV_REJECT_BAD_LABEL, OCV_LINT_LABEL_MALFORMED, AT_LABEL, RELABEL},
+        {OCV_REJECT_DUPLICATE_LABEL, OCV_LINT_LABEL_DUPLICATE, AT_LABEL, RELABEL},
+        {OCV_REJECT_NULL_WITH_PROPERTIES, OCV_LINT_NULL_WITH_PROPERTIES, AT_PROPERTIES, RELABEL},
+        {OCV_REJECT_EMPTY_NOT_NULL, OCV_LINT_EMPTY_NOT_NULL, AT_LABEL, BOTH},
+        {OCV_REJECT_TOO_LONG, OCV_LINT_PROPERTIES_TOO_LONG, AT_PROPERTIES, NONE},
+    };
     size_t n = ocv_index_count(lint->index);
-    for (size_t i = 0; i < n; i++)
-        check_code(lint, i, ocv_index_entry(lint->index, i));
+    for (size_t i = 0; i < n; i++) { /* what the reader says of a malformed entry */
+        const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
+        for (size_t k = 0; k < OCV_LINT_COUNT(codes); k++) {
+            if (codes[k].code != entry->code)
+                continue;
+            ocv_lint_entry_at(lint, codes[k].id, i, codes[k].member, "%s",
+                              entry->detail ? entry->detail : ocv_reject_name(entry->code));
+            hint_remedy(lint, codes[k].remedy, entry->digest);
+        }
+        if (entry->label && !ocv_label_valid(entry->label, strlen(entry->label))) {
+            ocv_lint_entry_at(lint, OCV_LINT_LABEL_UNWRITABLE, i, AT_LABEL,
+                              "'%s' is read, but should not be written", entry->label);
+            hint_remedy(lint, RELABEL, entry->digest);
+        }
+    }
     for (size_t k = 0; k < n && lint->status == OCV_OK; k++) {
         struct label_findings said = {0};
         if (!is_variant(ocv_index_entry(lint->index, k)))

@@ -12,27 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int add_tag(struct ocv_tag_plan *plan, struct ocv_tag *tag, const char *wanted,
-                   struct ocv_error *err)
-{
-    char name[OCV_TAG_TEXT_MAX];
-    bool any = false;
-    tag->out = ocv_tag_unfit(&plan->arena, tag);
-    if (tag->out)
-        return OCV_OK;
-    for (size_t i = 0; i < tag->family->n_group_tags; i++) {
-        const char *format = tag->family->group_tags[i];
-        if (!ocv_tag_group_format(tag, format, name) || !ocv_tag_joins(tag, format))
-            continue;
-        any = true;
-        if (!wanted || strcmp(wanted, name) == 0)
-            OCV_TRY(ocv_tag_set_add(plan, name, format, tag, err));
-    }
-    if (!any)
-        tag->out = "the rule names no group for it";
-    return OCV_OK;
-}
-
 int ocv_tag_set_name(const struct ocv_tag_rules *rules, const struct ocv_reference *reference,
                      const char *tag, char out[OCV_TAG_TEXT_MAX], struct ocv_error *err)
 {
@@ -62,13 +41,13 @@ int ocv_tag_plan_new(const struct ocv_tag_rules *rules, const struct ocv_referen
                      const char *wanted, const char *const *tags, size_t n,
                      struct ocv_tag_plan **out, struct ocv_error *err)
 {
-    char name[OCV_TAG_TEXT_MAX];
+    char asked[OCV_TAG_TEXT_MAX], name[OCV_TAG_TEXT_MAX];
     ocv_auto(ocv_tag_plan) plan = calloc(1, sizeof(*plan));
     if (!plan || !(plan->tags = calloc(n + 1, sizeof(*plan->tags))) ||
         !(plan->out = calloc(n + 1, sizeof(*plan->out))))
         return ocv_error_nomem(err);
     if (wanted)
-        OCV_TRY(ocv_tag_set_name(rules, reference, wanted, name, err));
+        OCV_TRY(ocv_tag_set_name(rules, reference, wanted, asked, err));
     /* in the order of bytes, and each once: a registry may tell a tag on two pages */
     ocv_auto_free const char **sorted = calloc(n + 1, sizeof(*sorted));
     if (!sorted)
@@ -81,7 +60,21 @@ int ocv_tag_plan_new(const struct ocv_tag_rules *rules, const struct ocv_referen
         if (i > 0 && strcmp(sorted[i], sorted[i - 1]) == 0)
             continue;
         OCV_TRY(ocv_tag_parse(rules, reference, sorted[i], &plan->tags[plan->n_tags], err));
-        OCV_TRY(add_tag(plan, plan->tags[plan->n_tags++], wanted ? name : NULL, err));
+        struct ocv_tag *tag = plan->tags[plan->n_tags++];
+        bool any = false;
+        tag->out = ocv_tag_unfit(&plan->arena, tag);
+        if (tag->out)
+            continue;
+        for (size_t k = 0; k < tag->family->n_group_tags; k++) {
+            const char *format = tag->family->group_tags[k];
+            if (!ocv_tag_group_format(tag, format, name) || !ocv_tag_joins(tag, format))
+                continue;
+            any = true;
+            if (!wanted || strcmp(asked, name) == 0)
+                OCV_TRY(ocv_tag_set_add(plan, name, format, tag, err));
+        }
+        if (!any)
+            tag->out = "the rule names no group for it";
     }
 
     OCV_TRY(ocv_tag_sets_settle(plan, err));

@@ -138,27 +138,6 @@ static void reason_of(const struct device *device, char *out, size_t size)
                  device->is_npu ? "the driver 'intel_vpu' is not" : "neither 'xe' nor 'i915' is");
 }
 
-/* xe shows the memory of each tile, i915 (of discrete cards) that of the card. */
-static uint64_t memory_of(const struct ocv_probe_host *host, const char *address)
-{
-    char path[128], card[32];
-    uint64_t total = 0, size;
-    for (unsigned tile = 0; tile < TILES_MAX; tile++) {
-        snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/tile%u/physical_vram_size_bytes",
-                 address, tile);
-        if (!ocv_gpu_number(host, path, &size) || size > UINT64_MAX - total)
-            break;
-        total += size;
-    }
-    if (total == 0 && ocv_gpu_node(host, address, "drm", "card", card, sizeof(card))) {
-        snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/drm/%s/lmem_total_bytes", address,
-                 card);
-        if (ocv_gpu_number(host, path, &size))
-            total = size;
-    }
-    return total;
-}
-
 static int add_device(const struct ocv_probe_host *host, const struct device *device, bool forced,
                       struct ocv_result *result, struct ocv_error *err)
 {
@@ -172,8 +151,25 @@ static int add_device(const struct ocv_probe_host *host, const struct device *de
     OCV_TRY(ocv_gpu_mark(json, device->index, device->secondary, gpu && gpu->guess, err));
     if (gpu)
         OCV_TRY(ocv_device_attribute(json, "family", gpu->name, err));
-    if (!device->is_npu && device->driven)
-        OCV_TRY(ocv_gpu_add_number(json, "memory", memory_of(host, address), err));
+    if (!device->is_npu && device->driven) {
+        /* xe shows the memory of each tile, i915 (of discrete cards) that of the card */
+        char path[128], card[32];
+        uint64_t total = 0, size;
+        for (unsigned tile = 0; tile < TILES_MAX; tile++) {
+            snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/tile%u/physical_vram_size_bytes",
+                     address, tile);
+            if (!ocv_gpu_number(host, path, &size) || size > UINT64_MAX - total)
+                break;
+            total += size;
+        }
+        if (total == 0 && ocv_gpu_node(host, address, "drm", "card", card, sizeof(card))) {
+            snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/drm/%s/lmem_total_bytes", address,
+                     card);
+            if (ocv_gpu_number(host, path, &size))
+                total = size;
+        }
+        OCV_TRY(ocv_gpu_add_number(json, "memory", total, err));
+    }
     OCV_TRY(ocv_device_attribute(json, "driver", device->pci->driver, err));
     if (gpu && gpu->integrated)
         OCV_TRY(ocv_device_attribute(json, "integrated", "true", err));
