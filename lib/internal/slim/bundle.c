@@ -44,14 +44,6 @@ struct sink {
     const char *why;
 };
 
-static void sink_close(struct sink *s)
-{
-    if (s->compressed && s->method == OCV_SLIM_ZLIB)
-        deflateEnd(&s->zlib);
-    ZSTD_freeCStream(s->zstd);
-    EVP_MD_CTX_free(s->sum);
-}
-
 static bool sink_open(struct sink *s, const struct ocv_slim_ccob *c)
 {
     s->why = OCV_SLIM_NO_MEMORY;
@@ -320,7 +312,11 @@ static void work_free(struct work **work)
         return;
     ocv_slim_source_close(&(*work)->from);
     ocv_slim_source_close(&(*work)->same);
-    sink_close(&(*work)->to);
+    struct sink *to = &(*work)->to;
+    if (to->compressed && to->method == OCV_SLIM_ZLIB)
+        deflateEnd(&to->zlib);
+    ZSTD_freeCStream(to->zstd);
+    EVP_MD_CTX_free(to->sum);
     free(*work);
 }
 

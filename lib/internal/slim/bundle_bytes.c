@@ -54,33 +54,6 @@ void ocv_slim_source_close(struct ocv_slim_source *s)
         munmap(s->mapped, s->size);
 }
 
-/* One frame, of just the size that is said. `at`: in the file, which has room for it. */
-static const char *inflate_zstd(struct ocv_slim_source *s, const struct ocv_slim_ccob *c, int file,
-                                uint64_t at)
-{
-    const unsigned char *frame = s->next;
-    size_t len = s->left;
-    struct stat st;
-    if (ZSTD_findFrameCompressedSize(frame, len) != len || !c->inflated ||
-        c->inflated > SIZE_MAX / 2)
-        return OCV_SLIM_MALFORMED;
-    if (file < 0 || fstat(file, &st) < 0 || (uint64_t)st.st_size < at + c->inflated)
-        return OCV_SLIM_NO_ROOM;
-    void *mapped = mmap(NULL, c->inflated, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)at);
-    if (mapped == MAP_FAILED)
-        return OCV_SLIM_NO_MEMORY;
-    s->mapped = mapped;
-    s->size = c->inflated;
-    size_t n = ZSTD_decompress(s->mapped, c->inflated, frame, len);
-    if (ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation)
-        return OCV_SLIM_NO_MEMORY;
-    if (ZSTD_isError(n) || n != c->inflated)
-        return OCV_SLIM_MALFORMED;
-    s->next = s->mapped;
-    s->left = n;
-    return NULL;
-}
-
 const char *ocv_slim_source_open(struct ocv_slim_source *s, const unsigned char *bytes,
                                  uint64_t len, int file, uint64_t at)
 {
@@ -89,11 +62,33 @@ const char *ocv_slim_source_open(struct ocv_slim_source *s, const unsigned char 
     if (!ocv_slim_ccob_read(bytes, len, &c))
         return NULL;
     *s = (struct ocv_slim_source){.next = bytes + c.header, .left = c.total - c.header};
-    if (c.method == OCV_SLIM_ZSTD)
-        return inflate_zstd(s, &c, file, at);
-    s->more = c.inflated;
-    s->inflates = inflateInit(&s->zlib) == Z_OK;
-    return s->inflates ? NULL : OCV_SLIM_NO_MEMORY;
+    if (c.method != OCV_SLIM_ZSTD) {
+        s->more = c.inflated;
+        s->inflates = inflateInit(&s->zlib) == Z_OK;
+        return s->inflates ? NULL : OCV_SLIM_NO_MEMORY;
+    }
+    /* One frame, of just the size that is said. `at`: in the file, which has room for it. */
+    const unsigned char *frame = s->next;
+    size_t size = s->left;
+    struct stat st;
+    if (ZSTD_findFrameCompressedSize(frame, size) != size || !c.inflated ||
+        c.inflated > SIZE_MAX / 2)
+        return OCV_SLIM_MALFORMED;
+    if (file < 0 || fstat(file, &st) < 0 || (uint64_t)st.st_size < at + c.inflated)
+        return OCV_SLIM_NO_ROOM;
+    void *mapped = mmap(NULL, c.inflated, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)at);
+    if (mapped == MAP_FAILED)
+        return OCV_SLIM_NO_MEMORY;
+    s->mapped = mapped;
+    s->size = c.inflated;
+    size_t n = ZSTD_decompress(s->mapped, c.inflated, frame, size);
+    if (ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation)
+        return OCV_SLIM_NO_MEMORY;
+    if (ZSTD_isError(n) || n != c.inflated)
+        return OCV_SLIM_MALFORMED;
+    s->next = s->mapped;
+    s->left = n;
+    return NULL;
 }
 
 size_t ocv_slim_source_some(struct ocv_slim_source *s, unsigned char *out, size_t len)

@@ -167,16 +167,6 @@ const struct ocv_slim_region *ocv_slim_region_at(const struct ocv_slim_device *d
                                                                          : NULL;
 }
 
-/* The first word of the wrappers in a section; 0: it has none. */
-static uint32_t wrapper_magic(const struct ocv_slim_elf *elf, const Elf64_Shdr *s)
-{
-    const char *name = ocv_slim_section_name(elf, s);
-    for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++)
-        if (s->sh_type == SHT_PROGBITS && !strcmp(name, wrappers[i].section))
-            return wrappers[i].magic;
-    return 0;
-}
-
 bool ocv_slim_is_wrapper(const struct ocv_slim_elf *elf, uint64_t address)
 {
     for (size_t i = 0; i < elf->n_wrappers; i++) {
@@ -301,23 +291,19 @@ static const char *walk_regions(struct ocv_slim_elf *elf, struct ocv_slim_device
     return NULL;
 }
 
-/* Its code for GPUs of AMD was moved into kpack archives. */
-static bool is_split(const struct ocv_slim_elf *elf)
-{
-    for (size_t i = 0; i < elf->header.e_shnum; i++)
-        if (!strcmp(ocv_slim_section_name(elf, &elf->sections[i]), ".rocm_kpack_ref"))
-            return true;
-    return false;
-}
-
 int ocv_slim_find_regions(struct ocv_slim_elf *elf, struct ocv_error *err)
 {
-    bool split = !elf->why && is_split(elf);
+    bool split = false; /* its code for GPUs of AMD was moved into kpack archives */
     uint64_t inflated = 0;
+    for (size_t i = 0; i < elf->header.e_shnum && !elf->why && !split; i++)
+        split = !strcmp(ocv_slim_section_name(elf, &elf->sections[i]), ".rocm_kpack_ref");
     for (size_t i = 0; i < elf->header.e_shnum && !elf->why; i++) {
         const Elf64_Shdr *s = &elf->sections[i];
         const char *name = ocv_slim_section_name(elf, s);
-        uint32_t magic = wrapper_magic(elf, s);
+        uint32_t magic = 0; /* the first word of the section's wrappers */
+        for (size_t k = 0; k < sizeof(wrappers) / sizeof(wrappers[0]) && !magic; k++)
+            if (s->sh_type == SHT_PROGBITS && !strcmp(name, wrappers[k].section))
+                magic = wrappers[k].magic;
         if (magic && elf->n_wrappers == OCV_SLIM_WRAPPERS_MAX)
             elf->why = "it has too many sections of wrappers";
         else if (magic) {

@@ -79,18 +79,6 @@ static int write_bytes(struct run *run, const void *bytes, size_t len, struct oc
     return OCV_OK;
 }
 
-/* A member's content and its padding, as it is. */
-static int pass_content(struct run *run, int64_t size, struct ocv_error *err)
-{
-    for (int64_t left = ocv_slim_blocks(size); left > 0;) {
-        size_t n = left < (int64_t)CHUNK ? (size_t)left : CHUNK;
-        OCV_TRY(ocv_slim_read(run->layer, run->chunk, n, NULL, err));
-        OCV_TRY(write_bytes(run, run->chunk, n, err));
-        left -= (int64_t)n;
-    }
-    return OCV_OK;
-}
-
 static int write_headers(struct run *run, const struct ocv_slim_member *m, struct ocv_error *err)
 {
     if (m->extensions.len)
@@ -463,13 +451,6 @@ static int pass_sums(struct run *run, const struct ocv_slim_member *m, struct oc
     return OCV_OK;
 }
 
-static bool is_sums(const char *path)
-{
-    size_t n = strlen(path);
-    return !strncmp(path, "var/lib/dpkg/", strlen("var/lib/dpkg/")) && n > strlen(DPKG_SUMS) &&
-           !strcmp(path + n - strlen(DPKG_SUMS), DPKG_SUMS);
-}
-
 static int pass_member(struct run *run, struct ocv_slim_member *m, struct ocv_error *err)
 {
     unsigned char type = m->header[OCV_SLIM_AT_TYPE];
@@ -487,7 +468,9 @@ static int pass_member(struct run *run, struct ocv_slim_member *m, struct ocv_er
     if (state && m->extensions.len &&
         memmem(m->extensions.data, m->extensions.len, IMA "=", strlen(IMA "=")))
         OCV_TRY(keep_place(state, IMA, err));
-    if (file && !m->sparse && m->size <= (int64_t)RECORD_MAX && is_sums(m->path))
+    if (file && !m->sparse && m->size <= (int64_t)RECORD_MAX &&
+        !strncmp(m->path, "var/lib/dpkg/", strlen("var/lib/dpkg/")) && len > strlen(DPKG_SUMS) &&
+        !strcmp(m->path + len - strlen(DPKG_SUMS), DPKG_SUMS))
         return pass_sums(run, m, err);
     if (state && !m->sparse && type != 'S')
         return run->layer->leaves_out && run->layer->leaves_out[state - run->states]
@@ -512,7 +495,12 @@ static int pass_member(struct run *run, struct ocv_slim_member *m, struct ocv_er
         OCV_TRY(ocv_slim_read(run->layer, more, BLOCK, NULL, err));
         OCV_TRY(write_bytes(run, more, BLOCK, err));
     }
-    OCV_TRY(pass_content(run, m->size, err));
+    for (int64_t left = ocv_slim_blocks(m->size); left > 0;) {
+        size_t n = left < (int64_t)CHUNK ? (size_t)left : CHUNK;
+        OCV_TRY(ocv_slim_read(run->layer, run->chunk, n, NULL, err));
+        OCV_TRY(write_bytes(run, run->chunk, n, err));
+        left -= (int64_t)n;
+    }
     return release_held(run, false, err);
 }
 

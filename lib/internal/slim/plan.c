@@ -285,35 +285,6 @@ static bool may_hold_headers(const struct ocv_slim_elf *elf, const struct ocv_sl
     return device->address - device->offset == elf->loads[0]->p_vaddr - elf->loads[0]->p_offset;
 }
 
-static void find_holes(struct ocv_slim_elf *elf)
-{
-    uint64_t unit = elf->page;
-    for (size_t i = 0; i < elf->header.e_shnum; i++)
-        if (elf->sections[i].sh_flags & SHF_ALLOC && elf->sections[i].sh_addralign > unit)
-            unit = elf->sections[i].sh_addralign;
-    qsort(elf->devices, elf->n_devices, sizeof(elf->devices[0]), compare_devices);
-    elf->headers = 0;
-    for (size_t i = 0; i < elf->n_devices; i++) {
-        struct ocv_slim_device *device = &elf->devices[i];
-        find_hole(elf, device, unit);
-        if (!device->hole_size || elf->headers || !may_hold_headers(elf, device))
-            continue;
-        /* one header more for each hole there may be */
-        uint64_t at = ocv_slim_up(device->offset + device->used, 8);
-        device->kept =
-            at - device->offset + (elf->header.e_phnum + elf->n_devices) * sizeof(Elf64_Phdr);
-        find_hole(elf, device, unit);
-        if (device->hole_size) {
-            elf->headers = at;
-            continue;
-        }
-        device->kept = device->used;
-        find_hole(elf, device, unit);
-    }
-    for (size_t i = 0; i < elf->n_devices && !elf->headers; i++)
-        elf->devices[i].hole_size = 0; /* no room for the headers that a hole needs */
-}
-
 uint64_t ocv_slim_moved(const struct ocv_slim_elf *elf, uint64_t offset)
 {
     uint64_t out = offset;
@@ -415,7 +386,33 @@ int ocv_slim_plan(struct ocv_slim_elf *elf, const struct ocv_slim_target *target
         return OCV_OK; /* OCV_SLIM_NOTHING */
     if ((elf->why = check_pointers(elf)))
         return OCV_OK;
-    find_holes(elf);
+
+    uint64_t unit = elf->page;
+    for (size_t i = 0; i < elf->header.e_shnum; i++)
+        if (elf->sections[i].sh_flags & SHF_ALLOC && elf->sections[i].sh_addralign > unit)
+            unit = elf->sections[i].sh_addralign;
+    qsort(elf->devices, elf->n_devices, sizeof(elf->devices[0]), compare_devices);
+    elf->headers = 0;
+    for (size_t i = 0; i < elf->n_devices; i++) {
+        struct ocv_slim_device *device = &elf->devices[i];
+        find_hole(elf, device, unit);
+        if (!device->hole_size || elf->headers || !may_hold_headers(elf, device))
+            continue;
+        /* one header more for each hole there may be */
+        uint64_t at = ocv_slim_up(device->offset + device->used, 8);
+        device->kept =
+            at - device->offset + (elf->header.e_phnum + elf->n_devices) * sizeof(Elf64_Phdr);
+        find_hole(elf, device, unit);
+        if (device->hole_size) {
+            elf->headers = at;
+            continue;
+        }
+        device->kept = device->used;
+        find_hole(elf, device, unit);
+    }
+    for (size_t i = 0; i < elf->n_devices && !elf->headers; i++)
+        elf->devices[i].hole_size = 0; /* no room for the headers that a hole needs */
+
     for (size_t i = 0; i < elf->header.e_shnum && !elf->why; i++)
         if (elf->sections[i].sh_type != SHT_NULL &&
             ocv_slim_moved(elf, elf->sections[i].sh_offset) == UINT64_MAX)

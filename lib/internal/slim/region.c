@@ -149,15 +149,6 @@ void ocv_slim_count_removed(struct ocv_slim_result *result, enum ocv_content_fac
     result->removed[i].count++;
 }
 
-static void count_entry(struct ocv_slim_result *result, const struct entry *entry)
-{
-    char value[16];
-    snprintf(value, sizeof(value), "%u%.1s", entry->sm, &entry->letter);
-    ocv_slim_count_removed(result,
-                           entry->kind == KIND_PTX ? OCV_CONTENT_CUDA_PTX : OCV_CONTENT_CUDA_CODE,
-                           value, entry->size);
-}
-
 uint64_t ocv_slim_region_cut(const unsigned char *region, uint64_t size,
                              const struct ocv_slim_target *target, unsigned char *out,
                              struct ocv_slim_result *result, const char **why)
@@ -174,8 +165,13 @@ uint64_t ocv_slim_region_cut(const unsigned char *region, uint64_t size,
     for (uint64_t at = OCV_SLIM_REGION_HEADER; next_entry(region, size, at, &entry, why);
          at += entry.size) {
         if (!stays(&entry, target, &best)) {
-            if (result)
-                count_entry(result, &entry);
+            if (result) {
+                enum ocv_content_fact fact =
+                    entry.kind == KIND_PTX ? OCV_CONTENT_CUDA_PTX : OCV_CONTENT_CUDA_CODE;
+                char value[16];
+                snprintf(value, sizeof(value), "%u%.1s", entry.sm, &entry.letter);
+                ocv_slim_count_removed(result, fact, value, entry.size);
+            }
             continue;
         }
         if (out)

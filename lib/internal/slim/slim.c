@@ -125,14 +125,6 @@ static int cut_regions(const struct map *in, int fd, const struct ocv_slim_targe
     return OCV_OK;
 }
 
-static bool has_region(const struct map *in)
-{
-    for (size_t at = 0; at < in->size; at += 8)
-        if (ocv_slim_region_size(in->bytes + at, in->size - at))
-            return true;
-    return false;
-}
-
 static int cut_library(const struct map *in, int fd, const struct ocv_slim_target *target,
                        struct ocv_slim_result *result, struct ocv_error *err)
 {
@@ -147,8 +139,9 @@ static int cut_library(const struct map *in, int fd, const struct ocv_slim_targe
         OCV_TRY(ocv_slim_plan(&elf, target, result, err));
     if (elf.why || result->outcome == OCV_SLIM_NOTHING) {
         /* one that is not understood, and has none, is nobody's concern */
-        bool left =
-            elf.why && (elf.n_devices || has_region(in) || elf.header.e_machine == EM_CUDA_NUMBER);
+        bool left = elf.why && (elf.n_devices || elf.header.e_machine == EM_CUDA_NUMBER);
+        for (size_t at = 0; elf.why && !left && at < in->size; at += 8)
+            left = ocv_slim_region_size(in->bytes + at, in->size - at);
         set_outcome(result, left ? OCV_SLIM_LEFT : OCV_SLIM_NOTHING, left ? elf.why : NULL);
         return OCV_OK;
     }

@@ -98,12 +98,15 @@ static void put_size(unsigned char *header, int64_t size)
     header[AT_SUM + 7] = ' ';
 }
 
-/* "usr/lib/x" of "./usr//lib/x". */
-static char *normal_path(const char *text, size_t len)
+static int set_path(char **path, const char *text, size_t len, struct ocv_error *err)
 {
     char *out = malloc(len + 1);
     size_t at = 0;
-    for (size_t i = 0; out && i < len && text[i];) {
+    free(*path);
+    *path = out;
+    if (!out)
+        return ocv_error_nomem(err);
+    for (size_t i = 0; i < len && text[i];) {
         const char *part = text + i;
         size_t n = 0;
         while (i + n < len && part[n] && part[n] != '/')
@@ -118,16 +121,8 @@ static char *normal_path(const char *text, size_t len)
         while (i < len && text[i] == '/')
             i++;
     }
-    if (out)
-        out[at] = '\0';
-    return out;
-}
-
-static int set_path(char **path, const char *text, size_t len, struct ocv_error *err)
-{
-    free(*path);
-    *path = normal_path(text, len);
-    return *path ? OCV_OK : ocv_error_nomem(err);
+    out[at] = '\0';
+    return OCV_OK;
 }
 
 /* The next record of pax, "LENGTH KEY=VALUE\n"; false: there is none, or it is malformed. */
@@ -157,34 +152,6 @@ static bool is_key(const char *key, size_t len, const char *name)
     return len == strlen(name) && !memcmp(key, name, len);
 }
 
-static int take_pax(struct ocv_slim_member *m, const char *records, size_t len,
-                    struct ocv_error *err)
-{
-    const char *at = records, *key, *value;
-    size_t key_len, value_len;
-    while (next_record(&at, records + len, &key, &key_len, &value, &value_len)) {
-        if (is_key(key, key_len, "path") || is_key(key, key_len, "GNU.sparse.name"))
-            OCV_TRY(set_path(&m->path, value, value_len, err));
-        if (is_key(key, key_len, "linkpath"))
-            OCV_TRY(set_path(&m->link, value, value_len, err));
-        if (key_len > 11 && !memcmp(key, "GNU.sparse.", 11))
-            m->sparse = true;
-        if (is_key(key, key_len, "size")) {
-            char *end, text[24];
-            snprintf(text, sizeof(text), "%.*s", (int)(value_len < 20 ? value_len : 20), value);
-            errno = 0;
-            long long size = strtoll(text, &end, 10);
-            if (errno || *end || size < 0 || size > INT64_MAX / 2 || value_len > 19)
-                return ocv_error_set(err, OCV_ERR_DATA, "a file in a layer has no size");
-            m->size = size;
-            m->pax_size = true;
-        }
-    }
-    return at == records + len
-               ? OCV_OK
-               : ocv_error_set(err, OCV_ERR_DATA, "a layer has malformed pax records");
-}
-
 /* A header that extends the member after it, with its content. */
 static int take_extension(const struct ocv_slim_layer *layer, struct ocv_slim_member *m,
                           int64_t size, struct ocv_error *err)
@@ -207,7 +174,28 @@ static int take_extension(const struct ocv_slim_layer *layer, struct ocv_slim_me
         return OCV_OK;
     m->pax = before;
     m->has_pax = true;
-    return take_pax(m, content, (size_t)size, err);
+    const char *at = content, *end = content + size, *key, *value;
+    size_t key_len, value_len;
+    while (next_record(&at, end, &key, &key_len, &value, &value_len)) {
+        if (is_key(key, key_len, "path") || is_key(key, key_len, "GNU.sparse.name"))
+            OCV_TRY(set_path(&m->path, value, value_len, err));
+        if (is_key(key, key_len, "linkpath"))
+            OCV_TRY(set_path(&m->link, value, value_len, err));
+        if (key_len > 11 && !memcmp(key, "GNU.sparse.", 11))
+            m->sparse = true;
+        if (is_key(key, key_len, "size")) {
+            char *behind, text[24];
+            snprintf(text, sizeof(text), "%.*s", (int)(value_len < 20 ? value_len : 20), value);
+            errno = 0;
+            long long number = strtoll(text, &behind, 10);
+            if (errno || *behind || number < 0 || number > INT64_MAX / 2 || value_len > 19)
+                return ocv_error_set(err, OCV_ERR_DATA, "a file in a layer has no size");
+            m->size = number;
+            m->pax_size = true;
+        }
+    }
+    return at == end ? OCV_OK
+                     : ocv_error_set(err, OCV_ERR_DATA, "a layer has malformed pax records");
 }
 
 /* The next member; *end: there is none, and m->header is the block of zeros, if there is one. */

@@ -24,13 +24,6 @@ static void copy_range(const struct output *out, uint64_t from, uint64_t to)
     }
 }
 
-/* Where an address of device code leads afterwards. */
-static uint64_t new_address(const struct ocv_slim_device *device, uint64_t address)
-{
-    const struct ocv_slim_region *region = ocv_slim_region_at(device, address);
-    return region ? address - region->old + region->new : address;
-}
-
 static bool move_pointer(void *data, uint64_t place, uint64_t value, const unsigned char *addend)
 {
     const struct output *out = data;
@@ -38,7 +31,10 @@ static bool move_pointer(void *data, uint64_t place, uint64_t value, const unsig
     const struct ocv_slim_device *device = ocv_slim_device_of(elf, value);
     if (!device)
         return true;
-    uint64_t address = new_address(device, value), word = ocv_slim_place(elf, place, 8);
+    /* where the value, an address of device code, leads afterwards */
+    const struct ocv_slim_region *region = ocv_slim_region_at(device, value);
+    uint64_t address = region ? value - region->old + region->new : value;
+    uint64_t word = ocv_slim_place(elf, place, 8);
     if (addend)
         ocv_slim_put64(out->bytes + ocv_slim_moved(elf, (uint64_t)(addend - elf->bytes)), address);
     /* lld leaves 0 in the word where the addend has the value */
@@ -71,34 +67,6 @@ static void move_symbols(const struct output *out, const Elf64_Shdr *table)
     }
 }
 
-static void write_tables(const struct output *out)
-{
-    const struct ocv_slim_elf *elf = out->elf;
-    Elf64_Ehdr header = elf->header;
-    unsigned char *sections = out->bytes + ocv_slim_moved(elf, elf->header.e_shoff);
-    for (size_t i = 0; i < elf->header.e_shnum; i++) {
-        Elf64_Shdr s = elf->sections[i];
-        if (s.sh_type == SHT_NULL)
-            continue;
-        s.sh_offset = ocv_slim_moved(elf, s.sh_offset);
-        for (size_t k = 0; k < elf->n_devices; k++)
-            if (elf->devices[k].section == i && elf->devices[k].hole_size)
-                s.sh_size = elf->devices[k].used;
-        memcpy(sections + i * sizeof(s), &s, sizeof(s));
-        if (s.sh_type == SHT_SYMTAB)
-            move_symbols(out, &elf->sections[i]);
-    }
-    header.e_shoff = ocv_slim_moved(elf, elf->header.e_shoff);
-    if (elf->headers) {
-        header.e_phoff = ocv_slim_moved(elf, elf->headers);
-        header.e_phnum = (uint16_t)elf->n_headers;
-        memset(out->bytes + ocv_slim_moved(elf, elf->header.e_phoff), 0,
-               elf->header.e_phnum * sizeof(Elf64_Phdr));
-    }
-    memcpy(out->bytes, &header, sizeof(header));
-    memcpy(out->bytes + header.e_phoff, elf->planned, elf->n_headers * sizeof(Elf64_Phdr));
-}
-
 void ocv_slim_write(const struct ocv_slim_elf *elf, const struct ocv_slim_target *target,
                     unsigned char *bytes)
 {
@@ -120,5 +88,28 @@ void ocv_slim_write(const struct ocv_slim_elf *elf, const struct ocv_slim_target
     }
     copy_range(&out, at, elf->len);
     ocv_slim_each_pointer(elf, move_pointer, &out);
-    write_tables(&out);
+
+    Elf64_Ehdr header = elf->header;
+    unsigned char *sections = bytes + ocv_slim_moved(elf, elf->header.e_shoff);
+    for (size_t i = 0; i < elf->header.e_shnum; i++) {
+        Elf64_Shdr s = elf->sections[i];
+        if (s.sh_type == SHT_NULL)
+            continue;
+        s.sh_offset = ocv_slim_moved(elf, s.sh_offset);
+        for (size_t k = 0; k < elf->n_devices; k++)
+            if (elf->devices[k].section == i && elf->devices[k].hole_size)
+                s.sh_size = elf->devices[k].used;
+        memcpy(sections + i * sizeof(s), &s, sizeof(s));
+        if (s.sh_type == SHT_SYMTAB)
+            move_symbols(&out, &elf->sections[i]);
+    }
+    header.e_shoff = ocv_slim_moved(elf, elf->header.e_shoff);
+    if (elf->headers) {
+        header.e_phoff = ocv_slim_moved(elf, elf->headers);
+        header.e_phnum = (uint16_t)elf->n_headers;
+        memset(bytes + ocv_slim_moved(elf, elf->header.e_phoff), 0,
+               elf->header.e_phnum * sizeof(Elf64_Phdr));
+    }
+    memcpy(bytes, &header, sizeof(header));
+    memcpy(bytes + header.e_phoff, elf->planned, elf->n_headers * sizeof(Elf64_Phdr));
 }

@@ -167,19 +167,6 @@ int64_t ocv_capture_wants(const struct ocv_content_reader *r, const struct ocv_c
     return c->have == c->want || at < r->base ? INT64_MAX : at;
 }
 
-/* The place in the file of an address, -1 if no segment has it. */
-static int64_t place_of(const struct ocv_elf *e, uint64_t address)
-{
-    for (size_t at = 0; at + sizeof(Elf64_Phdr) <= e->segments.have; at += sizeof(Elf64_Phdr)) {
-        const unsigned char *p = e->segments.data + at;
-        uint64_t offset = ocv_le64(p + 8), start = ocv_le64(p + 16), size = ocv_le64(p + 32);
-        if (ocv_le32(p) == PT_LOAD && address >= start && address - start < size &&
-            offset < INT64_MAX / 4 && size < INT64_MAX / 4)
-            return (int64_t)(offset + (address - start));
-    }
-    return -1;
-}
-
 /* The last value of `tag` in the dynamic section. */
 static bool dynamic_value(const struct ocv_elf *e, int64_t tag, uint64_t *value)
 {
@@ -217,7 +204,15 @@ static int add_linked(struct ocv_content_reader *r, struct ocv_content_facts *fa
         ocv_content_unseen(r, "the dynamic section");
         return OCV_OK;
     }
-    int64_t strings = place_of(e, address);
+    int64_t strings = -1; /* their place in the file, if a segment has the address */
+    for (size_t at = 0; strings < 0 && at + sizeof(Elf64_Phdr) <= e->segments.have;
+         at += sizeof(Elf64_Phdr)) {
+        const unsigned char *p = e->segments.data + at;
+        uint64_t offset = ocv_le64(p + 8), start = ocv_le64(p + 16), bytes = ocv_le64(p + 32);
+        if (ocv_le32(p) == PT_LOAD && address >= start && address - start < bytes &&
+            offset < INT64_MAX / 4 && bytes < INT64_MAX / 4)
+            strings = (int64_t)(offset + (address - start));
+    }
     if (strings < 0 || size > INT64_MAX / 4) {
         ocv_content_unseen(r, "the dynamic section");
         return OCV_OK;
