@@ -57,25 +57,6 @@ static bool fits_cut(const char *pattern, const char *value, size_t cut, char ou
     return false;
 }
 
-/* The value of a product's name: "H100", "rtx_4090". */
-static const char *find_named(feature_ref feature, const char *name, char out[OCV_WORD_MAX])
-{
-    char word[OCV_WORD_MAX], plain[OCV_WORD_MAX];
-    size_t n = 0;
-    for (; *name && n + 1 < sizeof(plain); name++)
-        if (*name != '_')
-            plain[n++] = (char)tolower((unsigned char)*name);
-    plain[n] = '\0';
-    for (const char *list = feature->names ? feature->names : ""; *list;) {
-        const char *equals = strchr(next_value(&list, word), '=');
-        if (equals && (size_t)(equals - word) == n && !memcmp(word, plain, n)) {
-            snprintf(out, OCV_WORD_MAX, "%s", equals + 1);
-            return out;
-        }
-    }
-    return NULL;
-}
-
 /* Of a pattern, what the wrong value becomes by small changes that people get wrong: a prefix of
  * letters too many ("sm_90"), a dot missing ("128"), a suffix missing or too many. A number is
  * never cut: it would be a lower one. */
@@ -106,8 +87,20 @@ static const char *meant_value(feature_ref feature, const char *value, char out[
     struct ocv_nearest nearest = {.wanted = value};
     char words[64][OCV_WORD_MAX];
     const char *list = feature->values;
-    if (find_named(feature, value, out))
-        return out;
+    /* a product's name: "H100", "rtx_4090" */
+    char plain[OCV_WORD_MAX], word[OCV_WORD_MAX];
+    size_t n = 0;
+    for (const char *c = value; *c && n + 1 < sizeof(plain); c++)
+        if (*c != '_')
+            plain[n++] = (char)tolower((unsigned char)*c);
+    plain[n] = '\0';
+    for (const char *names = feature->names ? feature->names : ""; *names;) {
+        const char *equals = strchr(next_value(&names, word), '=');
+        if (equals && (size_t)(equals - word) == n && !memcmp(word, plain, n)) {
+            snprintf(out, OCV_WORD_MAX, "%s", equals + 1);
+            return out;
+        }
+    }
     if (!list)
         return strlen(value) < OCV_WORD_MAX - 16 && repair_value(feature, value, out) ? out : NULL;
     for (size_t i = 0; *list && i < COUNT(words); i++)

@@ -113,25 +113,6 @@ static int take_node(struct placement_search *s, size_t role, size_t node, struc
     return OCV_OK;
 }
 
-/* order[from..to) has one weight: those preferred first. */
-static int take_run(struct placement_search *s, size_t role, const size_t *preferences, size_t from,
-                    size_t to, struct share *share, struct ocv_error *err)
-{
-    const struct ocv_fleet *fleet = s->match->fleet;
-    for (size_t level = 0; share->want[role] && level != SIZE_MAX;) {
-        size_t next = SIZE_MAX;
-        for (size_t i = from; i < to && share->want[role]; i++) {
-            size_t node = fleet->order[i], wish = preferences[fleet->nodes[node].class_place];
-            if (wish == level)
-                OCV_TRY(take_node(s, role, node, share, err));
-            else if (wish > level && wish < next)
-                next = wish;
-        }
-        level = next;
-    }
-    return OCV_OK;
-}
-
 static int take_nodes(struct placement_search *s, size_t role, struct share *share,
                       struct ocv_error *err)
 {
@@ -160,7 +141,18 @@ static int take_nodes(struct placement_search *s, size_t role, struct share *sha
         for (end = i + 1; end < fleet->n_nodes && fleet->nodes[fleet->order[end]].weight == weight;
              end++)
             ;
-        OCV_TRY(take_run(s, role, preferences, i, end, share, err));
+        /* of one weight those preferred first */
+        for (size_t level = 0; share->want[role] && level != SIZE_MAX;) {
+            size_t next = SIZE_MAX;
+            for (size_t k = i; k < end && share->want[role]; k++) {
+                size_t node = fleet->order[k], wish = preferences[fleet->nodes[node].class_place];
+                if (wish == level)
+                    OCV_TRY(take_node(s, role, node, share, err));
+                else if (wish > level && wish < next)
+                    next = wish;
+            }
+            level = next;
+        }
     }
     return OCV_OK;
 }

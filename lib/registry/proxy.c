@@ -59,25 +59,6 @@ static struct proxy_address read_address(const char *text, size_t n)
     return out;
 }
 
-/* ADDRESS/BITS */
-static bool network_has(const char *entry, size_t len, const struct proxy_address *host)
-{
-    const char *slash = memchr(entry, '/', len);
-    struct proxy_address network = read_address(entry, (size_t)(slash - entry));
-    unsigned bits = 0, most = network.family == AF_INET ? 32 : 128;
-    const char *end = entry + len;
-    if (!network.family || network.family != host->family || slash + 1 == end || end - slash > 4)
-        return false;
-    for (const char *p = slash + 1; p < end; p++) {
-        if (*p < '0' || *p > '9')
-            return false;
-        bits = bits * 10 + (unsigned)(*p - '0');
-    }
-    unsigned whole = bits / 8, rest = bits % 8;
-    return bits <= most && !memcmp(network.bytes, host->bytes, whole) &&
-           (!rest || (network.bytes[whole] ^ host->bytes[whole]) >> (8 - rest) == 0);
-}
-
 /* Where the port begins, at its colon; `len` where there is none. */
 static size_t find_port(const char *text, size_t len)
 {
@@ -96,8 +77,22 @@ static bool entry_matches(const char *entry, size_t len, const char *host, size_
     if (len == 1 && *entry == '*')
         return true;
     const struct proxy_address address = read_address(host, n);
-    if (memchr(entry, '/', len))
-        return address.family && network_has(entry, len, &address);
+    const char *slash = memchr(entry, '/', len), *end = entry + len;
+    if (slash) { /* ADDRESS/BITS */
+        struct proxy_address network = read_address(entry, (size_t)(slash - entry));
+        unsigned bits = 0, most = network.family == AF_INET ? 32 : 128;
+        if (!network.family || network.family != address.family || slash + 1 == end ||
+            end - slash > 4)
+            return false;
+        for (const char *p = slash + 1; p < end; p++) {
+            if (*p < '0' || *p > '9')
+                return false;
+            bits = bits * 10 + (unsigned)(*p - '0');
+        }
+        unsigned whole = bits / 8, rest = bits % 8;
+        return bits <= most && !memcmp(network.bytes, address.bytes, whole) &&
+               (!rest || (network.bytes[whole] ^ address.bytes[whole]) >> (8 - rest) == 0);
+    }
     size_t name = find_port(entry, len);
     if (name < len &&
         (strlen(port) != len - name - 1 || strncmp(entry + name + 1, port, len - name - 1) != 0))

@@ -18,8 +18,6 @@ struct json_walker {
     int answer; /* of `visit` */
 };
 
-static int walk_value(struct json_walker *w);
-
 static void skip_space(struct json_walker *w)
 {
     while (w->p < w->end && (*w->p == ' ' || *w->p == '\n' || *w->p == '\r' || *w->p == '\t'))
@@ -103,32 +101,6 @@ static int take_string(struct json_walker *w)
     return w->p++ == w->end ? MALFORMED : 0;
 }
 
-static int walk_members(struct json_walker *w, char close)
-{
-    if (w->depth++ == OCV_JSON_WALK_DEPTH)
-        return MALFORMED;
-    for (bool first = true; !(first && take(w, close)); first = false) {
-        if (!first && take(w, close))
-            break;
-        if (!first && !take(w, ','))
-            return MALFORMED;
-        if (close == '}' && (!take(w, '"') || take_string(w) || !take(w, ':')))
-            return MALFORMED;
-        const char *key = close == '}' ? w->word : "[]";
-        if (w->depth <= OCV_JSON_WALK_KEYS) {
-            size_t n = strlen(key);
-            memcpy(w->at.keys[w->depth - 1], n < OCV_JSON_WALK_KEY ? key : "",
-                   n < OCV_JSON_WALK_KEY ? n + 1 : 1);
-        }
-        if (walk_value(w))
-            return MALFORMED;
-        if (w->answer)
-            return 0;
-    }
-    w->depth--;
-    return 0;
-}
-
 static int walk_value(struct json_walker *w)
 {
     skip_space(w);
@@ -162,7 +134,31 @@ static int walk_value(struct json_walker *w)
         w->at.text = c == '"' || c == '0' ? w->word : NULL;
         w->answer = w->visit(w->data, &w->at);
     }
-    return w->answer || (c != '[' && c != '{') ? 0 : walk_members(w, c == '[' ? ']' : '}');
+    if (w->answer || (c != '[' && c != '{'))
+        return 0;
+    char close = c == '[' ? ']' : '}';
+    if (w->depth++ == OCV_JSON_WALK_DEPTH)
+        return MALFORMED;
+    for (bool first = true; !(first && take(w, close)); first = false) {
+        if (!first && take(w, close))
+            break;
+        if (!first && !take(w, ','))
+            return MALFORMED;
+        if (close == '}' && (!take(w, '"') || take_string(w) || !take(w, ':')))
+            return MALFORMED;
+        const char *key = close == '}' ? w->word : "[]";
+        if (w->depth <= OCV_JSON_WALK_KEYS) {
+            size_t n = strlen(key);
+            memcpy(w->at.keys[w->depth - 1], n < OCV_JSON_WALK_KEY ? key : "",
+                   n < OCV_JSON_WALK_KEY ? n + 1 : 1);
+        }
+        if (walk_value(w))
+            return MALFORMED;
+        if (w->answer)
+            return 0;
+    }
+    w->depth--;
+    return 0;
 }
 
 int ocv_json_walk(const char *text, size_t len,

@@ -54,22 +54,6 @@ static size_t only_difference(const struct ocv_claim_work *work, const struct oc
     return at;
 }
 
-/* Those of `b` that `a` does not cover, behind those of `a`. */
-static int unite_terms(const struct ocv_claim_work *work, struct ocv_claim_term *a,
-                       const struct ocv_claim_term *b, struct ocv_error *err)
-{
-    uint32_t *ids = ocv_arena_alloc(&work->claim->arena, a->n + b->n, sizeof(*ids));
-    if (!ids)
-        return ocv_error_nomem(err);
-    size_t n = 0;
-    for (size_t i = 0; i < a->n; i++)
-        if (!term_within(work, &(struct ocv_claim_term){&a->ids[i], 1}, b))
-            ids[n++] = a->ids[i];
-    memcpy(ids + n, b->ids, b->n * sizeof(*ids));
-    *a = (struct ocv_claim_term){ids, n + b->n};
-    return OCV_OK;
-}
-
 static int print_capability(struct ocv_buffer *out, const char *name, const char *value,
                             struct ocv_error *err)
 {
@@ -176,7 +160,17 @@ int ocv_claim_express(const struct ocv_claim_work *work, const struct ocv_claim_
                 k++;
                 continue;
             }
-            OCV_TRY(unite_terms(work, &list[i].terms[at], &list[k].terms[at], err));
+            /* unite them: those of `b` that `a` does not cover, behind those of `a` */
+            struct ocv_claim_term *a = &list[i].terms[at], *b = &list[k].terms[at];
+            uint32_t *ids = ocv_arena_alloc(&work->claim->arena, a->n + b->n, sizeof(*ids));
+            size_t n_ids = 0;
+            if (!ids)
+                return ocv_error_nomem(err);
+            for (size_t t = 0; t < a->n; t++)
+                if (!term_within(work, &(struct ocv_claim_term){&a->ids[t], 1}, b))
+                    ids[n_ids++] = a->ids[t];
+            memcpy(ids + n_ids, b->ids, b->n * sizeof(*ids));
+            *a = (struct ocv_claim_term){ids, n_ids + b->n};
             memmove(&list[k], &list[k + 1], (--n - k) * sizeof(*list));
             k = i + 1;
         }

@@ -154,34 +154,6 @@ static int propose_drivers(struct cuda_proposal *c, const struct ocv_content_tol
     return OCV_OK;
 }
 
-/* The other entry: the properties, but of devices those with machine code alone, and of the
- * versions the first of the major one. */
-static int propose_base(struct ocv_content_derived *out, const struct cuda_proposal *c,
-                        const struct ocv_content_told *told, struct ocv_error *err)
-{
-    static const char version[] = OCV_TOOLKIT_NAMESPACE " :: " OCV_TOOLKIT_VERSION " :: ";
-    char text[160];
-    for (size_t i = 0; told && i < told->n_given; i++) {
-        if (!is_of(told->given[i], OCV_TOOLKIT_DEVICE) ||
-            !runs_machine_code(c->report, told->given[i].value))
-            continue;
-        snprintf(text, sizeof(text), OCV_TOOLKIT_NAMESPACE " :: " OCV_TOOLKIT_DEVICE " :: %s",
-                 told->given[i].value);
-        OCV_TRY(add_to(&out->base, &out->n_base, text, err));
-    }
-    for (size_t i = 0; i < out->n_properties; i++) {
-        const char *property = out->properties[i], *device = device_of(property);
-        if (strncmp(property, version, sizeof(version) - 1) == 0) {
-            snprintf(text, sizeof(text), "%s%s", version, c->first);
-            property = text;
-        } else if (is_given(told, property) || (device && !runs_machine_code(c->report, device))) {
-            continue;
-        }
-        OCV_TRY(add_to(&out->base, &out->n_base, property, err));
-    }
-    return OCV_OK;
-}
-
 void ocv_content_property_value(const char *target, char *out, size_t size)
 {
     snprintf(out, size, "%.*s", (int)strcspn(target, ":"), target);
@@ -228,7 +200,30 @@ int ocv_content_propose(const struct ocv_content_report *report,
         OCV_TRY(propose_drivers(&c, told, out, major, err));
     if (out->level.value && strcmp(out->level.value, "1") > 0)
         OCV_TRY(propose_fact(out, OCV_CONTENT_X86_LEVEL, out->level.value, err));
-    if (c.apart && !is_given(told, OCV_TOOLKIT_NAMESPACE " :: " OCV_TOOLKIT_VERSION " :: "))
-        OCV_TRY(propose_base(out, &c, told, err));
+    if (!c.apart || is_given(told, OCV_TOOLKIT_NAMESPACE " :: " OCV_TOOLKIT_VERSION " :: "))
+        return OCV_OK;
+
+    /* The other entry: the properties, but of devices those with machine code alone, and of the
+     * versions the first of the major one. */
+    static const char prefix[] = OCV_TOOLKIT_NAMESPACE " :: " OCV_TOOLKIT_VERSION " :: ";
+    char text[160];
+    for (size_t i = 0; told && i < told->n_given; i++) {
+        if (!is_of(told->given[i], OCV_TOOLKIT_DEVICE) ||
+            !runs_machine_code(report, told->given[i].value))
+            continue;
+        snprintf(text, sizeof(text), OCV_TOOLKIT_NAMESPACE " :: " OCV_TOOLKIT_DEVICE " :: %s",
+                 told->given[i].value);
+        OCV_TRY(add_to(&out->base, &out->n_base, text, err));
+    }
+    for (size_t i = 0; i < out->n_properties; i++) {
+        const char *property = out->properties[i], *device = device_of(property);
+        if (strncmp(property, prefix, sizeof(prefix) - 1) == 0) {
+            snprintf(text, sizeof(text), "%s%s", prefix, c.first);
+            property = text;
+        } else if (is_given(told, property) || (device && !runs_machine_code(report, device))) {
+            continue;
+        }
+        OCV_TRY(add_to(&out->base, &out->n_base, property, err));
+    }
     return OCV_OK;
 }

@@ -107,23 +107,6 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream, cons
     return 0;
 }
 
-/* As PROTOCOL-HTTP2.md has it. */
-static enum grpc_code code_of_reset(uint32_t error)
-{
-    switch (error) {
-    case NGHTTP2_REFUSED_STREAM:
-        return GRPC_UNAVAILABLE;
-    case NGHTTP2_CANCEL:
-        return GRPC_CANCELLED;
-    case NGHTTP2_ENHANCE_YOUR_CALM:
-        return GRPC_RESOURCE_EXHAUSTED;
-    case NGHTTP2_INADEQUATE_SECURITY:
-        return GRPC_PERMISSION_DENIED;
-    default:
-        return GRPC_INTERNAL;
-    }
-}
-
 static int on_close(nghttp2_session *session, int32_t stream, uint32_t error, void *data)
 {
     struct client_call *call = call_of(data, stream);
@@ -132,7 +115,12 @@ static int on_close(nghttp2_session *session, int32_t stream, uint32_t error, vo
         call->closed = true;
         if (error != NGHTTP2_NO_ERROR && !call->has_status) {
             call->has_status = true;
-            call->result->code = code_of_reset(error);
+            /* as PROTOCOL-HTTP2.md has it */
+            call->result->code = error == NGHTTP2_REFUSED_STREAM        ? GRPC_UNAVAILABLE
+                                 : error == NGHTTP2_CANCEL              ? GRPC_CANCELLED
+                                 : error == NGHTTP2_ENHANCE_YOUR_CALM   ? GRPC_RESOURCE_EXHAUSTED
+                                 : error == NGHTTP2_INADEQUATE_SECURITY ? GRPC_PERMISSION_DENIED
+                                                                        : GRPC_INTERNAL;
             snprintf(call->result->message, sizeof(call->result->message), "stream reset: %s",
                      nghttp2_http2_strerror(error));
         }

@@ -65,26 +65,6 @@ static int refuse_rule(const struct ocv_yaml_reader *r, const struct ocv_yaml *n
                          ocv_nearest_question(ocv_lint_rule_meant(text), question));
 }
 
-/* Apply `level` (OFF, or the table's own where NULL) to a rule or a group. */
-static int set_levels(struct ocv_lint_config *config, const struct ocv_yaml_reader *r,
-                      const struct ocv_yaml *node, const char *text,
-                      const enum ocv_lint_level *level)
-{
-    char group = group_of(text);
-    const struct ocv_lint_rule *rule = ocv_lint_rule_find(text);
-    if (!group && !rule)
-        return refuse_rule(r, node, text);
-    for (size_t i = 0; i < OCV_LINT_RULES; i++) {
-        const struct ocv_lint_rule *one = ocv_lint_rule(i);
-        if (group ? !in_group(one, group) : one != rule)
-            continue;
-        config->levels[i] = level                        ? *level
-                            : one->level == OCV_LINT_OFF ? OCV_LINT_WARNING
-                                                         : one->level;
-    }
-    return OCV_OK;
-}
-
 static const struct ocv_yaml_rule rule_name = {
     .takes = OCV_TAKES_TEXT, .wanted = "the id or name of a rule, a group, or all"};
 static const struct ocv_yaml_rule rule_names = {.takes = OCV_TAKES_LIST, .item = &rule_name};
@@ -128,7 +108,18 @@ int ocv_lint_config_read(const char *source, const char *data, size_t len,
             while (m->key && strcmp(ocv_lint_level_name(wanted), m->text) != 0)
                 wanted++; /* it is one of the words */
             bool enable = !strcmp(lists[i], "enable");
-            OCV_TRY(set_levels(config, &r, m, m->key ? m->key : m->text, enable ? NULL : &wanted));
+            const char *name = m->key ? m->key : m->text;
+            char group = group_of(name);
+            const struct ocv_lint_rule *rule = ocv_lint_rule_find(name);
+            if (!group && !rule)
+                return refuse_rule(&r, m, name);
+            for (size_t k = 0; k < OCV_LINT_RULES; k++) {
+                const struct ocv_lint_rule *one = ocv_lint_rule(k);
+                enum ocv_lint_level own =
+                    one->level == OCV_LINT_OFF ? OCV_LINT_WARNING : one->level;
+                if (group ? in_group(one, group) : one == rule)
+                    config->levels[k] = enable ? own : wanted;
+            }
         }
     }
 

@@ -96,33 +96,6 @@ static void add_file(struct device_list *list, unsigned major, unsigned minor)
         add_id(list, "", name, strlen(name));
 }
 
-/* Device files that are made, and those that are bound one by one. */
-static void read_files(struct device_list *list, const json_t *spec)
-{
-    size_t i;
-    const json_t *one;
-    struct stat st;
-    char path[4096];
-    json_array_foreach(json_object_get(json_object_get(spec, "linux"), "devices"), i, one)
-    {
-        const char *type = ocv_json_text(one, "type");
-        json_int_t major = json_integer_value(json_object_get(one, "major"));
-        json_int_t minor = json_integer_value(json_object_get(one, "minor"));
-        if (i < ENTRIES_MAX && type && *type == 'c' && major > 0 && major <= UINT16_MAX &&
-            minor >= 0 && minor <= UINT32_MAX)
-            add_file(list, (unsigned)major, (unsigned)minor);
-    }
-    json_array_foreach(json_object_get(spec, "mounts"), i, one)
-    {
-        const char *source = ocv_json_text(one, "source");
-        if (i >= ENTRIES_MAX || !source || strncmp(source, "/dev/", 5) != 0 ||
-            snprintf(path, sizeof(path), "%s%s", list->root, source) >= (int)sizeof(path))
-            continue;
-        if (stat(path, &st) == 0 && S_ISCHR(st.st_mode))
-            add_file(list, major(st.st_rdev), minor(st.st_rdev));
-    }
-}
-
 /* NVIDIA_VISIBLE_DEVICES and the like. */
 static void read_variables(struct device_list *list, const json_t *spec, bool all)
 {
@@ -172,7 +145,29 @@ char *ocv_container_devices(const json_t *spec, bool all, const char *root)
                 add_id(&list, "", text, n);
         }
     }
-    read_files(&list, spec);
+    size_t i;
+    struct stat st;
+    char path[4096];
+    /* device files that are made */
+    json_array_foreach(json_object_get(json_object_get(spec, "linux"), "devices"), i, value)
+    {
+        const char *type = ocv_json_text(value, "type");
+        json_int_t major = json_integer_value(json_object_get(value, "major"));
+        json_int_t minor = json_integer_value(json_object_get(value, "minor"));
+        if (i < ENTRIES_MAX && type && *type == 'c' && major > 0 && major <= UINT16_MAX &&
+            minor >= 0 && minor <= UINT32_MAX)
+            add_file(&list, (unsigned)major, (unsigned)minor);
+    }
+    /* device files that are bound one by one */
+    json_array_foreach(json_object_get(spec, "mounts"), i, value)
+    {
+        const char *source = ocv_json_text(value, "source");
+        if (i >= ENTRIES_MAX || !source || strncmp(source, "/dev/", 5) != 0 ||
+            snprintf(path, sizeof(path), "%s%s", root, source) >= (int)sizeof(path))
+            continue;
+        if (stat(path, &st) == 0 && S_ISCHR(st.st_mode))
+            add_file(&list, major(st.st_rdev), minor(st.st_rdev));
+    }
     if (!list.text.len)
         read_variables(&list, spec, all);
     char *found = list.text.len && !list.full ? strndup(list.text.data, list.text.len) : NULL;

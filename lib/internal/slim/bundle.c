@@ -130,17 +130,6 @@ static bool sink_write(struct sink *s, const unsigned char *bytes, size_t len)
     return s->same || sink_put(s, bytes, len);
 }
 
-static bool sink_zeros(struct sink *s, uint64_t n)
-{
-    static const unsigned char zeros[UNIT];
-    for (size_t part; n; n -= part) {
-        part = n < UNIT ? (size_t)n : UNIT;
-        if (!sink_write(s, zeros, part))
-            return false;
-    }
-    return true;
-}
-
 /* What a bundle has, in the order of the bytes. */
 struct entry {
     uint64_t offset, size, new;
@@ -203,49 +192,6 @@ static bool read_list(struct ocv_slim_source *from, struct list *list, const cha
     return !*why;
 }
 
-/* Decide what stays, and where: in the old order, each at its place within a page. */
-static uint64_t choose(struct list *list, const struct ocv_slim_target *target)
-{
-    const struct entry *smallest = NULL;
-    uint64_t header = MAGIC_LEN + 8;
-    bool machine = target->n_gfx != 0, any = false;
-    for (size_t t = 0; t < target->n_gfx; t++) {
-        bool found = false; /* for this processor, whatever features a process has */
-        for (size_t i = 0; i < list->n; i++) {
-            const char *processor = processor_of(list->entries[i].name);
-            if (!processor || !ocv_slim_gfx_runs(processor, target->gfx[t]))
-                continue;
-            list->entries[i].stays = any = true;
-            found = found || !strcmp(processor, target->gfx[t]);
-        }
-        machine = machine && found;
-    }
-    for (size_t i = 0; i < list->n; i++) {
-        struct entry *e = &list->entries[i];
-        bool spirv = is_spirv(e->name) && target->n_gfx && (!machine || target->keep_ptx);
-        any = any || spirv;
-        e->stays = e->stays || e->host || spirv;
-        if (!e->host && (!smallest || e->size < smallest->size))
-            smallest = e;
-    }
-    list->without = !any && smallest;
-    for (size_t i = 0; i < list->n; i++) {
-        struct entry *e = &list->entries[i];
-        e->stays = e->stays || (!any && e == smallest);
-        header += e->stays ? 24 + strlen(e->name) : 0;
-    }
-    uint64_t next = header;
-    for (size_t i = 0; i < list->n; i++) {
-        struct entry *e = &list->entries[i];
-        if (!e->stays)
-            continue;
-        e->new = (next & ~(uint64_t)(UNIT - 1)) + (e->offset & (UNIT - 1));
-        e->new += e->new < next ? UNIT : 0;
-        next = e->new + e->size;
-    }
-    return next;
-}
-
 static bool write_list(const struct list *list, struct sink *to)
 {
     unsigned char head[MAGIC_LEN + 8] = MAGIC, row[24];
@@ -272,13 +218,17 @@ static bool write_list(const struct list *list, struct sink *to)
 static bool pass_entries(const struct list *list, struct ocv_slim_source *from, struct sink *to,
                          unsigned char *chunk)
 {
+    static const unsigned char zeros[UNIT];
     uint64_t at = list->header;
     for (size_t i = 0; i < list->n; i++) {
         const struct entry *e = &list->entries[i];
         uint64_t skip = e->offset - at + (e->stays ? 0 : e->size), left = e->stays ? e->size : 0;
         at = e->offset + e->size;
-        if (e->stays && !sink_zeros(to, e->new - to->passed))
-            return false;
+        for (uint64_t gap = e->stays ? e->new - to->passed : 0, n; gap; gap -= n) {
+            n = gap < UNIT ? gap : UNIT;
+            if (!sink_write(to, zeros, (size_t)n))
+                return false;
+        }
         for (size_t n; skip + left; skip ? (skip -= n) : (left -= n)) {
             uint64_t want = skip ? skip : left;
             n = ocv_slim_source_some(from, chunk, want < CHUNK ? (size_t)want : CHUNK);
@@ -337,10 +287,47 @@ static const char *begin(struct work *w, const unsigned char *bundle, uint64_t s
         return why;
     if (!read_list(&w->from, &w->list, &why))
         return w->from.no_memory ? OCV_SLIM_NO_MEMORY : why;
-    w->size = choose(&w->list, target);
+
+    /* What stays, and where: in the old order, each at its place within a page. */
+    struct list *list = &w->list;
+    const struct entry *smallest = NULL;
+    bool machine = target->n_gfx != 0, any = false;
+    for (size_t t = 0; t < target->n_gfx; t++) {
+        bool found = false; /* for this processor, whatever features a process has */
+        for (size_t i = 0; i < list->n; i++) {
+            const char *processor = processor_of(list->entries[i].name);
+            if (!processor || !ocv_slim_gfx_runs(processor, target->gfx[t]))
+                continue;
+            list->entries[i].stays = any = true;
+            found = found || !strcmp(processor, target->gfx[t]);
+        }
+        machine = machine && found;
+    }
+    for (size_t i = 0; i < list->n; i++) {
+        struct entry *e = &list->entries[i];
+        bool spirv = is_spirv(e->name) && target->n_gfx && (!machine || target->keep_ptx);
+        any = any || spirv;
+        e->stays = e->stays || e->host || spirv;
+        if (!e->host && (!smallest || e->size < smallest->size))
+            smallest = e;
+    }
+    list->without = !any && smallest;
+    w->size = MAGIC_LEN + 8;
+    for (size_t i = 0; i < list->n; i++) {
+        struct entry *e = &list->entries[i];
+        e->stays = e->stays || (!any && e == smallest);
+        w->size += e->stays ? 24 + strlen(e->name) : 0;
+    }
     w->whole = true;
-    for (size_t i = 0; i < w->list.n; i++)
-        w->whole = w->whole && w->list.entries[i].stays;
+    for (size_t i = 0; i < list->n; i++) {
+        struct entry *e = &list->entries[i];
+        w->whole = w->whole && e->stays;
+        if (!e->stays)
+            continue;
+        e->new = (w->size & ~(uint64_t)(UNIT - 1)) + (e->offset & (UNIT - 1));
+        e->new += e->new < w->size ? UNIT : 0;
+        w->size = e->new + e->size;
+    }
     return NULL;
 }
 

@@ -98,6 +98,7 @@ static void put_size(unsigned char *header, int64_t size)
     header[AT_SUM + 7] = ' ';
 }
 
+/* "usr/lib/x" of "./usr//lib/x". */
 static int set_path(char **path, const char *text, size_t len, struct ocv_error *err)
 {
     char *out = malloc(len + 1);

@@ -15,31 +15,9 @@ static const struct {
 } units[] = {{"ns", 1e-6}, {"us", 1e-3}, {"\xc2\xb5s", 1e-3}, {"\xce\xbcs", 1e-3},
              {"ms", 1},    {"s", 1e3},   {"m", 60e3},         {"h", 3600e3}};
 
-/* "1.5" at *at; false where there is no digit. */
-static bool read_number(const char **at, double *out)
-{
-    double value = 0, place = 1;
-    bool digits = false, fraction = false;
-    for (; **at == '.' || (**at >= '0' && **at <= '9'); ++*at) {
-        if (**at == '.' && fraction)
-            return false;
-        if (**at == '.') {
-            fraction = true;
-            continue;
-        }
-        digits = true;
-        if (fraction)
-            value += (**at - '0') * (place /= 10);
-        else
-            value = value * 10 + (**at - '0');
-    }
-    *out = value;
-    return digits;
-}
-
 bool ocv_go_duration_parse(const char *text, int64_t *ms)
 {
-    double sum = 0, value;
+    double sum = 0;
     bool negative = *text == '-';
     text += *text == '-' || *text == '+';
     if (!strcmp(text, "0")) {
@@ -47,7 +25,22 @@ bool ocv_go_duration_parse(const char *text, int64_t *ms)
         return true;
     }
     do {
-        if (!read_number(&text, &value))
+        double value = 0, place = 1;
+        bool digits = false, fraction = false;
+        for (; *text == '.' || (*text >= '0' && *text <= '9'); text++) {
+            if (*text == '.' && fraction)
+                return false;
+            if (*text == '.') {
+                fraction = true;
+                continue;
+            }
+            digits = true;
+            if (fraction)
+                value += (*text - '0') * (place /= 10);
+            else
+                value = value * 10 + (*text - '0');
+        }
+        if (!digits)
             return false;
         size_t len = strcspn(text, "+-.0123456789"), u = 0, n = sizeof(units) / sizeof(*units);
         while (u < n && (strlen(units[u].name) != len || memcmp(units[u].name, text, len) != 0))

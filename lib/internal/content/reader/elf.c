@@ -343,29 +343,6 @@ static int scan_section(struct ocv_content_reader *r, struct ocv_content_facts *
     return OCV_OK;
 }
 
-/* Device code that no section counts, which a program brings to the driver by itself. Where a
- * library has code in these sections, that tells what it runs on; else this does. */
-static int count_outside(struct ocv_content_reader *r, struct ocv_content_facts *facts,
-                         struct ocv_error *err)
-{
-    bool inside = ocv_content_has_code(facts, OCV_CONTENT_CUDA_CODE) ||
-                  ocv_content_has_code(facts, OCV_CONTENT_HIP_CODE);
-    for (size_t i = 0; i < r->n_sightings; i++) {
-        const struct ocv_sighting *it = &r->sightings[i];
-        const struct ocv_content_value *value = &r->values[it->value];
-        char text[96];
-        OCV_TRY(ocv_content_work(r, 1 + (int64_t)facts->n / 16, err));
-        if (it->bytes < 0 || (r->elf.split && value->fact == OCV_CONTENT_HIP_CODE))
-            continue;
-        snprintf(text, sizeof(text), "%s %s", ocv_content_fact_name(value->fact), value->text);
-        if (inside && it->bytes)
-            OCV_TRY(ocv_content_facts_add(facts, OCV_CONTENT_OUTSIDE, text, it->bytes, 1, err));
-        else if (!inside || value->fact == OCV_CONTENT_CUDA_ZSTD)
-            OCV_TRY(ocv_content_facts_add(facts, value->fact, value->text, it->bytes, 1, err));
-    }
-    return OCV_OK;
-}
-
 int ocv_elf_end(struct ocv_content_reader *r, struct ocv_content_facts *facts, int64_t size,
                 struct ocv_error *err)
 {
@@ -412,5 +389,22 @@ int ocv_elf_end(struct ocv_content_reader *r, struct ocv_content_facts *facts, i
         if (name)
             OCV_TRY(scan_section(r, facts, s, name, err));
     }
-    return count_outside(r, facts, err);
+    /* Device code that no section counts, which a program brings to the driver by itself. Where a
+     * library has code in these sections, that tells what it runs on; else this does. */
+    bool inside = ocv_content_has_code(facts, OCV_CONTENT_CUDA_CODE) ||
+                  ocv_content_has_code(facts, OCV_CONTENT_HIP_CODE);
+    for (size_t i = 0; i < r->n_sightings; i++) {
+        const struct ocv_sighting *it = &r->sightings[i];
+        const struct ocv_content_value *value = &r->values[it->value];
+        char text[96];
+        OCV_TRY(ocv_content_work(r, 1 + (int64_t)facts->n / 16, err));
+        if (it->bytes < 0 || (e->split && value->fact == OCV_CONTENT_HIP_CODE))
+            continue;
+        snprintf(text, sizeof(text), "%s %s", ocv_content_fact_name(value->fact), value->text);
+        if (inside && it->bytes)
+            OCV_TRY(ocv_content_facts_add(facts, OCV_CONTENT_OUTSIDE, text, it->bytes, 1, err));
+        else if (!inside || value->fact == OCV_CONTENT_CUDA_ZSTD)
+            OCV_TRY(ocv_content_facts_add(facts, value->fact, value->text, it->bytes, 1, err));
+    }
+    return OCV_OK;
 }

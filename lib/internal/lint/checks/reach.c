@@ -30,20 +30,6 @@ static struct property_span find_run(const struct ocv_lint *lint, const struct o
     return run;
 }
 
-/* Every value of A's run is in B's. */
-static bool accepts_all_of(const struct ocv_entry *a, struct property_span of_a,
-                           const struct ocv_entry *b, struct property_span of_b)
-{
-    for (size_t i = of_a.start; i < of_a.end; i++) {
-        bool found = false;
-        for (size_t k = of_b.start; k < of_b.end; k++)
-            found = found || a->properties[i] == b->properties[k];
-        if (!found)
-            return false;
-    }
-    return true;
-}
-
 /* Each feature of B is one of A's, with no value of A's missing; a static one is on every host. */
 bool ocv_lint_fits_wherever(const struct ocv_lint *lint, const struct ocv_entry *a,
                             const struct ocv_entry *b)
@@ -57,8 +43,16 @@ bool ocv_lint_fits_wherever(const struct ocv_lint *lint, const struct ocv_entry 
             continue;
         }
         struct property_span of_a = find_run(lint, a, p.ns, p.feature);
-        if (of_a.end == 0 || !accepts_all_of(a, of_a, b, find_run(lint, b, p.ns, p.feature)))
+        if (of_a.end == 0)
             return false;
+        struct property_span of_b = find_run(lint, b, p.ns, p.feature);
+        for (size_t k = of_a.start; k < of_a.end; k++) { /* is each value of A's one of B's? */
+            bool found = false;
+            for (size_t m = of_b.start; m < of_b.end; m++)
+                found = found || a->properties[k] == b->properties[m];
+            if (!found)
+                return false;
+        }
     }
     return true;
 }

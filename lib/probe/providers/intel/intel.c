@@ -66,20 +66,6 @@ static bool classify_device(const struct ocv_probe_host *host, const struct ocv_
     return out->driven || !pci->virtual_function;
 }
 
-/* Newer IP versions first; the numbers between the dots count. */
-static int compare_ip(const char *a, const char *b)
-{
-    while (*a && *b) {
-        char *end_a, *end_b;
-        unsigned long left = strtoul(a, &end_a, 10), right = strtoul(b, &end_b, 10);
-        if (left != right)
-            return left > right ? -1 : 1;
-        a = end_a + (*end_a == '.');
-        b = end_b + (*end_b == '.');
-    }
-    return 0;
-}
-
 /* Usable ones first, GPUs before NPUs, cards before what shares the processor's package. */
 static int by_capability(const void *a, const void *b)
 {
@@ -90,11 +76,18 @@ static int by_capability(const void *a, const void *b)
         return left->is_npu ? 1 : -1;
     if (left->secondary != right->secondary)
         return left->secondary ? 1 : -1;
-    int order = 0;
-    if (left->gpu && right->gpu)
-        order = compare_ip(left->gpu->ip, right->gpu->ip);
-    else if (left->npu && right->npu)
-        order = strcmp(right->npu, left->npu);
+    if (left->gpu && right->gpu) { /* newer IP versions first; the numbers between the dots count */
+        const char *x = left->gpu->ip, *y = right->gpu->ip;
+        while (*x && *y) {
+            char *end_x, *end_y;
+            unsigned long m = strtoul(x, &end_x, 10), n = strtoul(y, &end_y, 10);
+            if (m != n)
+                return m > n ? -1 : 1;
+            x = end_x + (*end_x == '.');
+            y = end_y + (*end_y == '.');
+        }
+    }
+    int order = left->npu && right->npu ? strcmp(right->npu, left->npu) : 0;
     return order ? order : left->index < right->index ? -1 : 1;
 }
 

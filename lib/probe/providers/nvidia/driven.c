@@ -17,29 +17,6 @@ static void OCV_PRINTF(2, 3) set_partial(struct ocv_result *result, const char *
     result->status = OCV_RESULT_PARTIAL;
 }
 
-/* What is wrong with the driver, reported where it keeps a GPU from counting. */
-static void explain_driver(const struct ocv_nvidia_machine *m, struct ocv_result *result)
-{
-    char why[sizeof(result->note)];
-    enum ocv_nvidia_state state = ocv_nvidia_driver_state(m);
-    size_t i = 0;
-    while (i < m->n && m->gpus[i].state != state)
-        i++;
-    if (i < m->n && ocv_nvidia_barred(&m->gpus[i])) {
-        ocv_nvidia_why(m, &m->gpus[i], why, sizeof(why));
-        bool installed = state == OCV_NVIDIA_NOT_LOADED && m->library[0];
-        set_partial(result, "%s%s%s%s", why, installed ? " (its libraries, version " : "",
-                    installed ? m->library : "", installed ? ", are installed)" : "");
-    } else if (m->loaded && m->trouble[0]) {
-        set_partial(result, "%s", m->trouble);
-    } else if (m->loaded && m->cuda.major == 0) {
-        set_partial(result, m->tegra
-                                ? "/etc/nv_tegra_release names no known release: the CUDA version "
-                                  "is unknown"
-                                : "the driver's version is not shown: the CUDA version is unknown");
-    }
-}
-
 /* A GPU without an address is called gpu0; "GPU 0" reads better. */
 static const char *short_id(const struct ocv_nvidia_gpu *gpu)
 {
@@ -97,7 +74,25 @@ void ocv_nvidia_set_status(const struct ocv_nvidia_machine *m, struct ocv_result
             result->status = OCV_RESULT_FAILED;
         return;
     }
-    explain_driver(m, result);
+    /* what is wrong with the driver, reported where it keeps a GPU from counting */
+    char why[sizeof(result->note)];
+    enum ocv_nvidia_state state = ocv_nvidia_driver_state(m);
+    size_t at = 0;
+    while (at < m->n && m->gpus[at].state != state)
+        at++;
+    if (at < m->n && ocv_nvidia_barred(&m->gpus[at])) {
+        ocv_nvidia_why(m, &m->gpus[at], why, sizeof(why));
+        bool installed = state == OCV_NVIDIA_NOT_LOADED && m->library[0];
+        set_partial(result, "%s%s%s%s", why, installed ? " (its libraries, version " : "",
+                    installed ? m->library : "", installed ? ", are installed)" : "");
+    } else if (m->loaded && m->trouble[0]) {
+        set_partial(result, "%s", m->trouble);
+    } else if (m->loaded && m->cuda.major == 0) {
+        set_partial(result, m->tegra
+                                ? "/etc/nv_tegra_release names no known release: the CUDA version "
+                                  "is unknown"
+                                : "the driver's version is not shown: the CUDA version is unknown");
+    }
     if (m->denied)
         set_partial(result,
                     "no permission to open /dev/nvidiactl: programs of this user see no GPU");
