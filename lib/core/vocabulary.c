@@ -43,20 +43,6 @@ static bool has_value(feature_ref feature, const char *value)
     return false;
 }
 
-/* The first `cut` bytes of the value with a suffix, where the pattern has that. */
-static bool fits_cut(const char *pattern, const char *value, size_t cut, char out[OCV_WORD_MAX])
-{
-    static const char *const suffixes[] = {"", "_real", ".0"};
-    bool in_number =
-        value[cut] >= '0' && value[cut] <= '9' && value[cut - 1] >= '0' && value[cut - 1] <= '9';
-    for (size_t s = 0; s < COUNT(suffixes) && !in_number; s++) {
-        snprintf(out, OCV_WORD_MAX, "%.*s%s", (int)cut, value, suffixes[s]);
-        if (matches_pattern(pattern, out))
-            return true;
-    }
-    return false;
-}
-
 /* Of a pattern, what the wrong value becomes by small changes that people get wrong: a prefix of
  * letters too many ("sm_90"), a dot missing ("128"), a suffix missing or too many. A number is
  * never cut: it would be a lower one. */
@@ -71,9 +57,17 @@ static bool repair_value(feature_ref feature, const char *value, char out[OCV_WO
         (unit != 7 || strncmp(value, "compute", unit) != 0))
         return false;
     for (size_t start = 0; start <= digits; start += digits ? digits : 1) {
-        for (size_t cut = len - start; cut > 0 && cut + 4 >= len - start; cut--)
-            if (fits_cut(pattern, value + start, cut, out))
-                return true;
+        for (size_t cut = len - start; cut > 0 && cut + 4 >= len - start; cut--) {
+            static const char *const suffixes[] = {"", "_real", ".0"};
+            const char *at = value + start;
+            bool in_number =
+                at[cut] >= '0' && at[cut] <= '9' && at[cut - 1] >= '0' && at[cut - 1] <= '9';
+            for (size_t s = 0; s < COUNT(suffixes) && !in_number; s++) {
+                snprintf(out, OCV_WORD_MAX, "%.*s%s", (int)cut, at, suffixes[s]);
+                if (matches_pattern(pattern, out))
+                    return true;
+            }
+        }
         snprintf(out, OCV_WORD_MAX, "%.*s.%s", (int)(len - start) - 1, value + start,
                  len > start ? value + len - 1 : "");
         if (len - start > 1 && matches_pattern(pattern, out))

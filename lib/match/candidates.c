@@ -52,34 +52,6 @@ static void set_before(struct relation *r, size_t i, size_t j, bool is)
     *word = is ? *word | bit : *word & ~bit;
 }
 
-/* What nodes that run both say, if they agree, and what follows from that. */
-static void relate(const struct ocv_match *match, const struct ocv_match_role *role,
-                   const struct room *room, const struct candidate *list, struct relation *r)
-{
-    for (size_t k = 0; k < match->n_classes; k++) {
-        if (!room->of_class[k] || !ocv_role_takes(match, role, k))
-            continue;
-        for (size_t i = 0; i < r->n; i++) {
-            class_rank x = rank_of(match, k, list[i].entry);
-            for (size_t j = 0; j < r->n && x >= 0; j++) {
-                class_rank y = rank_of(match, k, list[j].entry);
-                if (y > x)
-                    set_before(r, i, j, true);
-            }
-        }
-    }
-    for (size_t i = 0; i < r->n; i++)
-        for (size_t j = 0; j < i; j++)
-            if (is_before(r, i, j) && is_before(r, j, i)) {
-                set_before(r, i, j, false);
-                set_before(r, j, i, false);
-            }
-    for (size_t via = 0; via < r->n; via++)
-        for (size_t i = 0; i < r->n; i++)
-            for (size_t w = 0; w < r->words && is_before(r, i, via); w++)
-                r->bits[i * r->words + w] |= r->bits[via * r->words + w];
-}
-
 static int compare_candidates(const void *a, const void *b, void *index)
 {
     const struct ocv_index *of = index;
@@ -127,7 +99,30 @@ int ocv_candidates(const struct ocv_match *match, const struct ocv_match_role *r
     ocv_auto_free uint64_t *bits = calloc(r.n * r.words + 1, sizeof(*bits));
     if (!(r.bits = bits))
         return ocv_error_nomem(err);
-    relate(match, role, room, list, &r);
+
+    /* What nodes that run both say, if they agree, and what follows from that. */
+    for (size_t k = 0; k < match->n_classes; k++) {
+        if (!room->of_class[k] || !ocv_role_takes(match, role, k))
+            continue;
+        for (size_t i = 0; i < r.n; i++) {
+            class_rank x = rank_of(match, k, list[i].entry);
+            for (size_t j = 0; j < r.n && x >= 0; j++) {
+                class_rank y = rank_of(match, k, list[j].entry);
+                if (y > x)
+                    set_before(&r, i, j, true);
+            }
+        }
+    }
+    for (size_t i = 0; i < r.n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (is_before(&r, i, j) && is_before(&r, j, i)) {
+                set_before(&r, i, j, false);
+                set_before(&r, j, i, false);
+            }
+    for (size_t via = 0; via < r.n; via++)
+        for (size_t i = 0; i < r.n; i++)
+            for (size_t w = 0; w < r.words && is_before(&r, i, via); w++)
+                r.bits[i * r.words + w] |= r.bits[via * r.words + w];
 
     /* Of those that nothing else has to come before, the first in the index's own order is next. */
     ocv_auto_free struct candidate *own = calloc(r.n + 1, sizeof(*own));

@@ -33,25 +33,6 @@ static bool read_number(const char **p, int64_t *out)
     return *p > start;
 }
 
-/* "bytes START-END/TOTAL", TOTAL may be "*" */
-static void content_range(struct ocv_response *r, const char *value)
-{
-    int64_t start, end, total = -1;
-    if (strncasecmp(value, "bytes ", 6))
-        return;
-    value += 6;
-    if (!read_number(&value, &start) || *value++ != '-' || !read_number(&value, &end) ||
-        *value++ != '/')
-        return;
-    if (strcmp(value, "*") && (!read_number(&value, &total) || *value))
-        return;
-    if (end < start || (total >= 0 && end >= total))
-        return;
-    r->range_start = start;
-    r->range_end = end;
-    r->range_total = total;
-}
-
 /* May it be a header again? */
 static bool is_clean(const char *value, size_t len)
 {
@@ -82,7 +63,20 @@ static void store_header(struct ocv_response *r, const char *name, const char *v
         if (read_number(&value, &n) && !*value)
             r->content_length = n;
     } else if (!strcasecmp(name, "content-range")) {
-        content_range(r, value);
+        int64_t start, end, total = -1; /* "bytes START-END/TOTAL", TOTAL may be "*" */
+        if (strncasecmp(value, "bytes ", 6))
+            return;
+        value += 6;
+        if (!read_number(&value, &start) || *value++ != '-' || !read_number(&value, &end) ||
+            *value++ != '/')
+            return;
+        if (strcmp(value, "*") && (!read_number(&value, &total) || *value))
+            return;
+        if (end < start || (total >= 0 && end >= total))
+            return;
+        r->range_start = start;
+        r->range_end = end;
+        r->range_total = total;
     } else if (!strcasecmp(name, "content-encoding")) {
         r->encoded = strcasecmp(value, "identity") && *value;
     } else if (!strcasecmp(name, "docker-content-digest")) {

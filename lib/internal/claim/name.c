@@ -5,19 +5,6 @@
 
 #include <string.h>
 
-/* "cu128_sm90.x" -> "cu128--sm90-x"; false where that is no DNS label. */
-static bool name_of_label(const char *label, char out[OCV_CLAIM_NAME_MAX])
-{
-    size_t n = 0;
-    for (; *label && n + 2 < OCV_CLAIM_NAME_MAX; label++) {
-        if (*label == '_')
-            out[n++] = '-';
-        out[n++] = *label == '_' || *label == '.' ? '-' : *label;
-    }
-    out[n] = '\0';
-    return !*label && n && out[0] != '-' && out[n - 1] != '-';
-}
-
 /* What the group has that the variant's first one has not had: its lower version, else all. */
 static int append_bound(const struct ocv_claim_work *work, const struct ocv_claim_group *group,
                         const char **out, struct ocv_error *err)
@@ -52,7 +39,17 @@ int ocv_claim_name(const struct ocv_claim_work *work, const struct ocv_claim_gro
         to->n_labels = group->n_labels;
         if (group->again)
             OCV_TRY(append_bound(work, group, &to->bound, err));
-        bool own = !group->again && group->n_labels == 1 && name_of_label(*group->labels, to->name);
+        /* "cu128_sm90.x" -> "cu128--sm90-x", where that is a DNS label and nobody's yet */
+        bool own = !group->again && group->n_labels == 1;
+        const char *c = own ? *group->labels : "";
+        size_t n = 0;
+        for (; *c && n + 2 < OCV_CLAIM_NAME_MAX; c++) {
+            if (*c == '_')
+                to->name[n++] = '-';
+            to->name[n++] = *c == '_' || *c == '.' ? '-' : *c;
+        }
+        to->name[n] = '\0';
+        own = own && !*c && n && to->name[0] != '-' && to->name[n - 1] != '-';
         for (size_t k = 0; k < i && own; k++)
             own = strcmp(list[k].name, to->name) != 0;
         if (!own) { /* "v2-1a2b3c4d", of the labels and the bound */

@@ -313,34 +313,6 @@ static uint32_t piece_flags(const struct ocv_slim_elf *elf, const Elf64_Phdr *pi
     return PF_R | (piece->p_flags & ~unused);
 }
 
-/* A segment, in the pieces that are left around the holes. */
-static void add_segment(struct ocv_slim_elf *elf, const Elf64_Phdr *segment)
-{
-    Elf64_Phdr rest = *segment;
-    bool split = false;
-    for (size_t i = 0; i < elf->n_devices && segment->p_type == PT_LOAD; i++) {
-        const struct ocv_slim_device *device = &elf->devices[i];
-        if (!device->hole_size || segment_of(elf, device) != segment)
-            continue;
-        Elf64_Phdr piece = rest;
-        piece.p_filesz = piece.p_memsz = device->offset + device->kept - rest.p_offset;
-        piece.p_flags = piece_flags(elf, &piece);
-        elf->planned[elf->n_headers++] = piece;
-        uint64_t gone = device->hole + device->hole_size - rest.p_offset;
-        rest.p_offset += gone;
-        rest.p_vaddr += gone;
-        rest.p_paddr += gone;
-        rest.p_filesz -= gone;
-        rest.p_memsz -= gone;
-        split = true;
-    }
-    if (split && !rest.p_memsz)
-        return;
-    if (split)
-        rest.p_flags = piece_flags(elf, &rest);
-    elf->planned[elf->n_headers++] = rest;
-}
-
 static int plan_headers(struct ocv_slim_elf *elf, struct ocv_error *err)
 {
     elf->planned =
@@ -348,8 +320,33 @@ static int plan_headers(struct ocv_slim_elf *elf, struct ocv_error *err)
     if (!elf->planned)
         return ocv_error_nomem(err);
     elf->n_headers = 0;
-    for (size_t i = 0; i < elf->header.e_phnum; i++)
-        add_segment(elf, &elf->segments[i]);
+    for (size_t i = 0; i < elf->header.e_phnum; i++) {
+        /* a segment, in the pieces that are left around the holes */
+        const Elf64_Phdr *segment = &elf->segments[i];
+        Elf64_Phdr rest = *segment;
+        bool split = false;
+        for (size_t k = 0; k < elf->n_devices && segment->p_type == PT_LOAD; k++) {
+            const struct ocv_slim_device *device = &elf->devices[k];
+            if (!device->hole_size || segment_of(elf, device) != segment)
+                continue;
+            Elf64_Phdr piece = rest;
+            piece.p_filesz = piece.p_memsz = device->offset + device->kept - rest.p_offset;
+            piece.p_flags = piece_flags(elf, &piece);
+            elf->planned[elf->n_headers++] = piece;
+            uint64_t gone = device->hole + device->hole_size - rest.p_offset;
+            rest.p_offset += gone;
+            rest.p_vaddr += gone;
+            rest.p_paddr += gone;
+            rest.p_filesz -= gone;
+            rest.p_memsz -= gone;
+            split = true;
+        }
+        if (split && !rest.p_memsz)
+            continue;
+        if (split)
+            rest.p_flags = piece_flags(elf, &rest);
+        elf->planned[elf->n_headers++] = rest;
+    }
     for (size_t i = 0; i < elf->n_headers; i++) {
         Elf64_Phdr *p = &elf->planned[i];
         if (p->p_type == PT_PHDR && elf->headers) {

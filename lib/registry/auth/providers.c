@@ -98,27 +98,6 @@ static struct kept *find_kept(struct provider_state *state, const char *image)
     return NULL;
 }
 
-/* Insert it at the head; remove the one that it replaces, expired ones, and the oldest above the
- * limit. */
-static void keep_answer(struct provider_state *state, struct kept *fresh)
-{
-    unsigned n = 1;
-    fresh->next = state->kept;
-    state->kept = fresh;
-    for (struct kept **at = &fresh->next; *at;) {
-        struct kept *k = *at;
-        if (n < KEPT_MAX && k->until_ms > fresh->made_ms &&
-            (k->scope != fresh->scope || strcmp(k->key, fresh->key) != 0)) {
-            at = &k->next;
-            n++;
-            continue;
-        }
-        *at = k->next;
-        k->next = NULL;
-        free_kept(k);
-    }
-}
-
 bool ocv_providers_renew(struct ocv_credential_providers *providers, uint64_t issue)
 {
     bool others = issue != 0;
@@ -201,10 +180,27 @@ static void *run_main(void *data)
     pthread_mutex_lock(&p->lock);
     if (fresh && status == OCV_OK)
         fresh->issue = ++p->issues;
-    if (fresh && fresh->until_ms)
-        keep_answer(state, fresh);
-    else
+    if (fresh && fresh->until_ms) {
+        /* Kept at the head; the one that it replaces goes, expired ones, and the oldest above the
+         * limit. */
+        unsigned n = 1;
+        fresh->next = state->kept;
+        state->kept = fresh;
+        for (struct kept **at = &fresh->next; *at;) {
+            struct kept *k = *at;
+            if (n < KEPT_MAX && k->until_ms > fresh->made_ms &&
+                (k->scope != fresh->scope || strcmp(k->key, fresh->key) != 0)) {
+                at = &k->next;
+                n++;
+                continue;
+            }
+            *at = k->next;
+            k->next = NULL;
+            free_kept(k);
+        }
+    } else {
         run->unkept = fresh;
+    }
     run->done = true;
     struct provider_run **at = &state->runs;
     while (*at && *at != run)

@@ -31,35 +31,6 @@ int ocv_tag_read_part(const struct ocv_tag_reader *r, const struct ocv_yaml *map
     return ocv_tag_read_check_part(r, map, out, separators ? 2 : 1);
 }
 
-/* `use: NAME` stands for the notation's items; `kind` renames what they speak of, and `label` is
- * for all of them. */
-static int use_notation(const struct ocv_tag_reader *r, const struct ocv_yaml *map)
-{
-    struct ocv_tag_family *f = r->family;
-    const char *name = ocv_yaml_text(map, "use"), *kind = ocv_yaml_text(map, "kind");
-    const char *label = ocv_yaml_text(map, "label");
-    const struct ocv_tag_notation *notation = r->rules->notations;
-    while (notation && strcmp(notation->name, name) != 0)
-        notation = notation->next;
-    if (!notation) {
-        int status = ocv_yaml_fail(&r->file, map, "no such notation: '%s'", name);
-        ocv_error_hint(r->file.err, "notations are in tags.d of the data directory (OCV_DATADIR)");
-        return status;
-    }
-    struct ocv_tag_reader there = *r;
-    there.file.source = notation->source;
-    for (const struct ocv_yaml *m = notation->tree->first; m; m = m->next) {
-        if (f->n_items == OCV_TAG_ITEMS_MAX)
-            return ocv_yaml_fail(&r->file, map, "too many parts");
-        struct ocv_tag_item *item = &f->items[f->n_items];
-        OCV_TRY(ocv_yaml_check(&there.file, &ocv_tag_part_rule, m));
-        f->n_items++;
-        OCV_TRY(ocv_tag_read_part(&there, m, f->separators, kind ? kind : name, item));
-        item->label = label ? label : item->label;
-    }
-    return OCV_OK;
-}
-
 int ocv_tag_read_parts(const struct ocv_tag_reader *r, const struct ocv_yaml *tree)
 {
     struct ocv_tag_family *f = r->family;
@@ -70,12 +41,36 @@ int ocv_tag_read_parts(const struct ocv_tag_reader *r, const struct ocv_yaml *tr
     if (!f->items)
         return ocv_error_nomem(r->file.err);
     for (const struct ocv_yaml *m = list->first; m; m = m->next) {
-        if (ocv_yaml_get(m, "use"))
-            OCV_TRY(use_notation(r, m));
-        else if (f->n_items == OCV_TAG_ITEMS_MAX)
-            return ocv_yaml_fail(&r->file, m, "too many parts");
-        else
+        const char *name = ocv_yaml_text(m, "use"), *kind = ocv_yaml_text(m, "kind");
+        const char *label = ocv_yaml_text(m, "label");
+        if (!ocv_yaml_get(m, "use")) {
+            if (f->n_items == OCV_TAG_ITEMS_MAX)
+                return ocv_yaml_fail(&r->file, m, "too many parts");
             OCV_TRY(ocv_tag_read_part(r, m, f->separators, NULL, &f->items[f->n_items++]));
+            continue;
+        }
+        /* `use: NAME` stands for the notation's items; `kind` renames what they speak of, and
+         * `label` is for all of them */
+        const struct ocv_tag_notation *notation = r->rules->notations;
+        while (notation && strcmp(notation->name, name) != 0)
+            notation = notation->next;
+        if (!notation) {
+            int status = ocv_yaml_fail(&r->file, m, "no such notation: '%s'", name);
+            ocv_error_hint(r->file.err,
+                           "notations are in tags.d of the data directory (OCV_DATADIR)");
+            return status;
+        }
+        struct ocv_tag_reader there = *r;
+        there.file.source = notation->source;
+        for (const struct ocv_yaml *k = notation->tree->first; k; k = k->next) {
+            if (f->n_items == OCV_TAG_ITEMS_MAX)
+                return ocv_yaml_fail(&r->file, m, "too many parts");
+            struct ocv_tag_item *item = &f->items[f->n_items];
+            OCV_TRY(ocv_yaml_check(&there.file, &ocv_tag_part_rule, k));
+            f->n_items++;
+            OCV_TRY(ocv_tag_read_part(&there, k, f->separators, kind ? kind : name, item));
+            item->label = label ? label : item->label;
+        }
     }
     return OCV_OK;
 }

@@ -37,35 +37,6 @@ static bool is_usable(const struct device *device)
     return device->driven && !device->lost && (device->gpu || device->npu);
 }
 
-/* False if the PCI device is neither a GPU nor an NPU. */
-static bool classify_device(const struct ocv_probe_host *host, const struct ocv_pci_device *pci,
-                            struct device *out)
-{
-    char node[32];
-    *out = (struct device){.pci = pci};
-    if (pci->vendor != OCV_PCI_INTEL)
-        return false;
-    out->npu = ocv_intel_npu_find(pci->device);
-    out->is_npu = out->npu || strcmp(pci->driver, "intel_vpu") == 0;
-    if (!out->is_npu && !ocv_gpu_is_class(pci->class_code))
-        return false;
-    if (out->is_npu) {
-        /* the class accel is shared: the device's own directory has its entry */
-        out->driven = strcmp(pci->driver, "intel_vpu") == 0 ||
-                      (!pci->driver[0] &&
-                       ocv_gpu_node(host, pci->address, "accel", "accel", node, sizeof(node)));
-    } else {
-        out->gpu = ocv_intel_gpu_find(pci->device);
-        out->driven = strcmp(pci->driver, "i915") == 0 || strcmp(pci->driver, "xe") == 0;
-        /* other accelerators of this vendor have providers of their own, or none */
-        if (!out->gpu && pci->class_code >> 16 == 0x12)
-            return false;
-    }
-    out->lost = out->driven && ocv_pci_is_lost(host->root, pci->address);
-    /* virtual functions that this host made and does not use itself are for guests */
-    return out->driven || !pci->virtual_function;
-}
-
 /* Usable ones first, GPUs before NPUs, cards before what shares the processor's package. */
 static int by_capability(const void *a, const void *b)
 {
@@ -95,13 +66,37 @@ static void scan_devices(const struct ocv_probe_host *host, struct machine *m)
 {
     bool discrete = false;
     m->n = m->usable = 0;
-    for (size_t i = 0; i < host->pci.n && m->n < DEVICES_MAX; i++)
-        if (classify_device(host, &host->pci.devices[i], &m->devices[m->n])) {
-            struct device *device = &m->devices[m->n];
-            device->index = (unsigned)m->n++;
-            m->usable += is_usable(device);
-            discrete = discrete || (is_usable(device) && device->gpu && !device->gpu->integrated);
+    for (size_t i = 0; i < host->pci.n && m->n < DEVICES_MAX; i++) {
+        const struct ocv_pci_device *pci = &host->pci.devices[i];
+        struct device *device = &m->devices[m->n];
+        char node[32];
+        *device = (struct device){.pci = pci};
+        if (pci->vendor != OCV_PCI_INTEL)
+            continue;
+        device->npu = ocv_intel_npu_find(pci->device);
+        device->is_npu = device->npu || strcmp(pci->driver, "intel_vpu") == 0;
+        if (!device->is_npu && !ocv_gpu_is_class(pci->class_code))
+            continue;
+        if (device->is_npu) {
+            /* the class accel is shared: the device's own directory has its entry */
+            device->driven = strcmp(pci->driver, "intel_vpu") == 0 ||
+                             (!pci->driver[0] && ocv_gpu_node(host, pci->address, "accel", "accel",
+                                                              node, sizeof(node)));
+        } else {
+            device->gpu = ocv_intel_gpu_find(pci->device);
+            device->driven = strcmp(pci->driver, "i915") == 0 || strcmp(pci->driver, "xe") == 0;
+            /* other accelerators of this vendor have providers of their own, or none */
+            if (!device->gpu && pci->class_code >> 16 == 0x12)
+                continue;
         }
+        device->lost = device->driven && ocv_pci_is_lost(host->root, pci->address);
+        /* virtual functions that this host made and does not use itself are for guests */
+        if (!device->driven && pci->virtual_function)
+            continue;
+        device->index = (unsigned)m->n++;
+        m->usable += is_usable(device);
+        discrete = discrete || (is_usable(device) && device->gpu && !device->gpu->integrated);
+    }
     for (size_t i = 0; i < m->n; i++) {
         struct device *device = &m->devices[i];
         device->secondary =
