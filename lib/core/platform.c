@@ -126,24 +126,6 @@ static bool arm64_version(const char *variant, int *major, int *minor)
     return true;
 }
 
-/* Place of entry version in the order of host version: v9.k .. v9.0, v8.(5+k) .. v8.0. */
-static int arm64_place(const char *host, const char *entry)
-{
-    int hmajor, hminor, emajor, eminor;
-    if (!strcmp(host, entry))
-        return 0;
-    if (!arm64_version(entry, &emajor, &eminor))
-        return -1;
-    if (!arm64_version(host, &hmajor, &hminor))
-        return *entry ? -1 : 1;
-    if (hmajor == emajor)
-        return eminor <= hminor ? hminor - eminor : -1;
-    if (hmajor < emajor)
-        return -1;
-    int top = hminor + 5 < 9 ? hminor + 5 : 9; /* v9.4 and newer include v8.9 */
-    return eminor <= top ? hminor + 1 + top - eminor : -1;
-}
-
 /* Number of own-architecture places, after which the compatible architecture's begin. */
 static int own_places(const char *architecture, const char *variant)
 {
@@ -169,8 +151,22 @@ static int match_architecture(const struct ocv_platform *host, const struct ocv_
     *why = "variant";
     if (!strcmp(ha, ea)) {
         int h = -1, e = -1;
-        if (!strcmp(ha, "arm64"))
-            return arm64_place(hv, ev);
+        if (!strcmp(ha, "arm64")) {
+            /* place in the order of the host's version: v9.k .. v9.0, v8.(5+k) .. v8.0 */
+            int hmajor, hminor, emajor, eminor;
+            if (!strcmp(hv, ev))
+                return 0;
+            if (!arm64_version(ev, &emajor, &eminor))
+                return -1;
+            if (!arm64_version(hv, &hmajor, &hminor))
+                return *ev ? -1 : 1;
+            if (hmajor == emajor)
+                return eminor <= hminor ? hminor - eminor : -1;
+            if (hmajor < emajor)
+                return -1;
+            int top = hminor + 5 < 9 ? hminor + 5 : 9; /* v9.4 and newer include v8.9 */
+            return eminor <= top ? hminor + 1 + top - eminor : -1;
+        }
         if (!strcmp(ha, "amd64")) {
             h = variant_level(hv, 1, 1, 4);
             e = variant_level(ev, 1, 1, 4);

@@ -60,28 +60,6 @@ static bool is_asked_part(const char *range, const struct ocv_response *r)
     return r->range_end == (last < 0 || last > end ? end : last);
 }
 
-/* Is it the rest of what was promised first? A whole one may begin again. */
-static int check_rest(struct ocv_streaming *s, const struct ocv_response *r, struct ocv_error *err)
-{
-    if (s->part) {
-        bool rest = r->status == 206 && r->range_start == s->first + s->offset &&
-                    r->range_end == s->first + s->size - 1 &&
-                    (s->total < 0 || r->range_total < 0 || r->range_total == s->total) &&
-                    (r->content_length < 0 || r->content_length == s->size - s->offset);
-        return rest ? OCV_OK : another_part(err);
-    }
-    bool same = s->size < 0 || r->range_total < 0 || r->range_total == s->size;
-    s->skip = 0; /* of an answer that began again and broke off, too */
-    if (s->offset && r->status == 206 && r->range_start == s->offset && same)
-        return OCV_OK;
-    if (r->status == 206)
-        return another_part(err);
-    if (s->size >= 0 && r->content_length >= 0 && r->content_length != s->size)
-        return ocv_error_set(err, OCV_ERR_MISMATCH, "has another size than before");
-    s->skip = s->offset;
-    return OCV_OK;
-}
-
 static int begin_blob(void *data, struct ocv_exchange *x)
 {
     struct ocv_streaming *s = data;
@@ -89,8 +67,25 @@ static int begin_blob(void *data, struct ocv_exchange *x)
     struct ocv_stream_head head;
     if (r->encoded)
         return ocv_error_set(&x->error, OCV_ERR_DATA, "compressed, which was not requested");
-    if (s->told)
-        return check_rest(s, r, &x->error);
+    if (s->told && s->part) { /* is it the rest of what was promised first? */
+        bool rest = r->status == 206 && r->range_start == s->first + s->offset &&
+                    r->range_end == s->first + s->size - 1 &&
+                    (s->total < 0 || r->range_total < 0 || r->range_total == s->total) &&
+                    (r->content_length < 0 || r->content_length == s->size - s->offset);
+        return rest ? OCV_OK : another_part(&x->error);
+    }
+    if (s->told) { /* a whole one may begin again */
+        bool same = s->size < 0 || r->range_total < 0 || r->range_total == s->size;
+        s->skip = 0; /* of an answer that began again and broke off, too */
+        if (s->offset && r->status == 206 && r->range_start == s->offset && same)
+            return OCV_OK;
+        if (r->status == 206)
+            return another_part(&x->error);
+        if (s->size >= 0 && r->content_length >= 0 && r->content_length != s->size)
+            return ocv_error_set(&x->error, OCV_ERR_MISMATCH, "has another size than before");
+        s->skip = s->offset;
+        return OCV_OK;
+    }
     if (r->status == 206 && !s->request->range)
         return ocv_error_set(&x->error, OCV_ERR_NETWORK,
                              "a part was sent though the whole was requested");

@@ -50,31 +50,6 @@ static int take_hex(struct json_walker *w, unsigned *out)
     return 0;
 }
 
-/* Behind "\u". At most as many bytes as the escape has. */
-static int take_code_point(struct json_walker *w, char **out)
-{
-    unsigned c, low;
-    if (take_hex(w, &c))
-        return MALFORMED;
-    if (c >= 0xd800 && c < 0xdc00) {
-        if (w->end - w->p < 2 || w->p[0] != '\\' || w->p[1] != 'u')
-            return MALFORMED;
-        w->p += 2;
-        if (take_hex(w, &low) || low < 0xdc00 || low > 0xdfff)
-            return MALFORMED;
-        c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-    } else if (c >= 0xdc00 && c <= 0xdfff) {
-        return MALFORMED;
-    }
-    static const unsigned char heads[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    unsigned n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    for (unsigned i = n - 1; i > 0; i--, c >>= 6)
-        (*out)[i] = (char)(0x80 | (c & 0x3f));
-    **out = (char)(heads[n] | c);
-    *out += n;
-    return 0;
-}
-
 /* Behind the opening quote. */
 static int take_string(struct json_walker *w)
 {
@@ -92,10 +67,29 @@ static int take_string(struct json_walker *w)
             return MALFORMED;
         c = *w->p++;
         const char *known = strchr(escapes, c);
-        if (!known && (c != 'u' || take_code_point(w, &out)))
-            return MALFORMED;
-        if (known)
+        if (known) {
             *out++ = meant[known - escapes];
+            continue;
+        }
+        unsigned code, low; /* behind "\u": at most as many bytes as the escape has */
+        if (c != 'u' || take_hex(w, &code))
+            return MALFORMED;
+        if (code >= 0xd800 && code < 0xdc00) {
+            if (w->end - w->p < 2 || w->p[0] != '\\' || w->p[1] != 'u')
+                return MALFORMED;
+            w->p += 2;
+            if (take_hex(w, &low) || low < 0xdc00 || low > 0xdfff)
+                return MALFORMED;
+            code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+        } else if (code >= 0xdc00 && code <= 0xdfff) {
+            return MALFORMED;
+        }
+        static const unsigned char heads[] = {0, 0, 0xc0, 0xe0, 0xf0};
+        unsigned n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+        for (unsigned i = n - 1; i > 0; i--, code >>= 6)
+            out[i] = (char)(0x80 | (code & 0x3f));
+        *out = (char)(heads[n] | code);
+        out += n;
     }
     *out = '\0';
     return w->p++ == w->end ? MALFORMED : 0;

@@ -145,15 +145,30 @@ static int read_entry(const json_t *entry, struct ocv_credentials *out, struct o
     return status;
 }
 
-/* The best entry that has credentials. A malformed one is an error where no better one has them. */
-static int find_entry(const json_t *auths, const char *host, const char *repository,
-                      struct ocv_credentials *out, struct ocv_error *err)
+int ocv_docker_config_find(const char *text, size_t len, const char *host, const char *repository,
+                           char helper[OCV_HELPER_NAME_MAX], struct ocv_credentials *out,
+                           struct ocv_error *err)
 {
-    const char *key;
+    json_error_t where;
+    helper[0] = '\0';
+    *out = (struct ocv_credentials){0};
+    while (len && strchr(" \t\r\n", text[len - 1]))
+        len--;
+    if (!len) /* as good as no file */
+        return OCV_OK;
+    ocv_auto_json *root = ocv_json_load_any(text, len, OCV_JSON_VALUES_MAX, 0, &where);
+    if (!json_is_object(root))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "line %d: %s", root ? 1 : where.line,
+                             root ? "not a JSON object" : where.text);
+    /* .dockercfg, and secrets of type kubernetes.io/dockercfg, have the entries at the top */
+    const json_t *auths = json_object_get(root, "auths");
+    const char *name = NULL, *key;
     json_t *value;
     size_t best = 0;
     int status = OCV_OK;
-    json_object_foreach((json_t *)(uintptr_t)auths, key, value)
+    /* The best entry that has credentials. A malformed one is an error where no better one has
+     * them. */
+    json_object_foreach((json_t *)(uintptr_t)(auths ? auths : root), key, value)
     {
         struct ocv_credentials found;
         struct ocv_error local = {0};
@@ -175,33 +190,11 @@ static int find_entry(const json_t *auths, const char *host, const char *reposit
                 *err = local;
         }
         if (read == OCV_ERR_NOMEM)
-            return read;
+            break;
     }
-    return status;
-}
-
-int ocv_docker_config_find(const char *text, size_t len, const char *host, const char *repository,
-                           char helper[OCV_HELPER_NAME_MAX], struct ocv_credentials *out,
-                           struct ocv_error *err)
-{
-    json_error_t where;
-    helper[0] = '\0';
-    *out = (struct ocv_credentials){0};
-    while (len && strchr(" \t\r\n", text[len - 1]))
-        len--;
-    if (!len) /* as good as no file */
-        return OCV_OK;
-    ocv_auto_json *root = ocv_json_load_any(text, len, OCV_JSON_VALUES_MAX, 0, &where);
-    if (!json_is_object(root))
-        return ocv_error_set(err, OCV_ERR_CONFIG, "line %d: %s", root ? 1 : where.line,
-                             root ? "not a JSON object" : where.text);
-    /* .dockercfg, and secrets of type kubernetes.io/dockercfg, have the entries at the top */
-    const json_t *auths = json_object_get(root, "auths");
-    OCV_TRY(find_entry(auths ? auths : root, host, repository, out, err));
-
-    const char *name = NULL, *key;
-    json_t *value;
-    size_t best = 0;
+    if (status < 0)
+        return status;
+    best = 0;
     json_object_foreach(json_object_get(root, "credHelpers"), key, value)
     {
         size_t rank = rank_of_key(key, host, repository);
