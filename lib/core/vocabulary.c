@@ -32,17 +32,6 @@ static const char *next_value(const char **list, char out[OCV_WORD_MAX])
     return out;
 }
 
-static bool has_value(feature_ref feature, const char *value)
-{
-    char word[OCV_WORD_MAX];
-    if (!feature->values)
-        return matches_pattern(feature->pattern, value);
-    for (const char *list = feature->values; *list;)
-        if (!strcmp(next_value(&list, word), value))
-            return true;
-    return false;
-}
-
 /* Of a pattern, what the wrong value becomes by small changes that people get wrong: a prefix of
  * letters too many ("sm_90"), a dot missing ("128"), a suffix missing or too many. A number is
  * never cut: it would be a lower one. */
@@ -132,7 +121,10 @@ enum ocv_word ocv_vocabulary_check(const char *ns, const char *feature, const ch
                 ocv_nearest_offer(&nearest, ocv_vocabulary_features[i].name);
         return offer_instead(OCV_WORD_FEATURE, ocv_nearest_meant(&nearest), meant);
     }
-    if (found && value && !has_value(found, value))
-        return offer_instead(OCV_WORD_VALUE, meant_value(found, value, word), meant);
-    return OCV_WORD_KNOWN;
+    if (!found || !value || (!found->values && matches_pattern(found->pattern, value)))
+        return OCV_WORD_KNOWN;
+    for (const char *list = found->values ? found->values : ""; *list;)
+        if (!strcmp(next_value(&list, word), value))
+            return OCV_WORD_KNOWN;
+    return offer_instead(OCV_WORD_VALUE, meant_value(found, value, word), meant);
 }

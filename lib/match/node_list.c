@@ -38,33 +38,6 @@ static bool read_number(struct ocv_span *text, unsigned long *out, int *digits)
 static int expand_piece(struct expansion *x, char *prefix, size_t at, struct ocv_span rest,
                         unsigned depth);
 
-/* "3" or "1-4" with what comes behind the brackets. */
-static int expand_range(struct expansion *x, char *prefix, size_t at, struct ocv_span range,
-                        struct ocv_span rest, unsigned depth)
-{
-    unsigned long first, last;
-    int width, ignored;
-    struct ocv_span text = range;
-    bool ok = read_number(&text, &first, &width);
-    last = first;
-    if (ok && text.len && *text.data == '-') {
-        text.data++;
-        text.len--;
-        ok = read_number(&text, &last, &ignored);
-    }
-    if (!ok || text.len || last < first)
-        return fail_malformed(x->err, range, "not a number, or a range of numbers");
-    if (last - first >= OCV_FLEET_NODES_MAX)
-        return fail_malformed(x->err, range, "a range of too many");
-    for (unsigned long i = first; i <= last; i++) {
-        int n = snprintf(prefix + at, OCV_NODE_NAME_MAX + 1 - at, "%0*lu", width, i);
-        if (n < 0 || at + (size_t)n > OCV_NODE_NAME_MAX)
-            return fail_malformed(x->err, range, "the name is too long");
-        OCV_TRY(expand_piece(x, prefix, at + (size_t)n, rest, depth));
-    }
-    return OCV_OK;
-}
-
 /* Names that begin with prefix[0..at) and go on as `rest` says. */
 static int expand_piece(struct expansion *x, char *prefix, size_t at, struct ocv_span rest,
                         unsigned depth)
@@ -98,8 +71,29 @@ static int expand_piece(struct expansion *x, char *prefix, size_t at, struct ocv
     struct ocv_span behind = {close + 1, rest.len - inside.len - 2};
     if (inside.len == 0)
         return fail_malformed(x->err, rest, "nothing in the brackets");
-    while (ocv_span_split(&inside, ',', &range))
-        OCV_TRY(expand_range(x, prefix, at, range, behind, depth + 1));
+    while (ocv_span_split(&inside, ',', &range)) {
+        /* "3" or "1-4", each with what comes behind the brackets */
+        unsigned long first, last;
+        int width, ignored;
+        struct ocv_span text = range;
+        bool ok = read_number(&text, &first, &width);
+        last = first;
+        if (ok && text.len && *text.data == '-') {
+            text.data++;
+            text.len--;
+            ok = read_number(&text, &last, &ignored);
+        }
+        if (!ok || text.len || last < first)
+            return fail_malformed(x->err, range, "not a number, or a range of numbers");
+        if (last - first >= OCV_FLEET_NODES_MAX)
+            return fail_malformed(x->err, range, "a range of too many");
+        for (unsigned long i = first; i <= last; i++) {
+            int n = snprintf(prefix + at, OCV_NODE_NAME_MAX + 1 - at, "%0*lu", width, i);
+            if (n < 0 || at + (size_t)n > OCV_NODE_NAME_MAX)
+                return fail_malformed(x->err, range, "the name is too long");
+            OCV_TRY(expand_piece(x, prefix, at + (size_t)n, behind, depth + 1));
+        }
+    }
     return OCV_OK;
 }
 

@@ -365,20 +365,6 @@ static int finish_member(struct run *run, const char *path, struct state *state,
     return release_held(run, false, err);
 }
 
-/* A file that the layer is to have no more. */
-static int leave_out(struct run *run, const struct ocv_slim_member *m, struct state *state,
-                     struct ocv_error *err)
-{
-    const struct ocv_slim_result result = {.outcome = OCV_SLIM_OMITTED, .before = m->size};
-    for (int64_t left = ocv_slim_blocks(m->size); left > 0;) {
-        size_t n = left < (int64_t)CHUNK ? (size_t)left : CHUNK;
-        OCV_TRY(ocv_slim_read(run->layer, run->chunk, n, NULL, err));
-        left -= (int64_t)n;
-    }
-    state->done = state->gone = true;
-    return finish_member(run, m->path, state, &result, err);
-}
-
 /* A file of the list: taken out of the archive, cut, and put in again. */
 static int cut_member(struct run *run, struct ocv_slim_member *m, struct state *state,
                       struct ocv_error *err)
@@ -472,10 +458,19 @@ static int pass_member(struct run *run, struct ocv_slim_member *m, struct ocv_er
         !strncmp(m->path, "var/lib/dpkg/", strlen("var/lib/dpkg/")) && len > strlen(DPKG_SUMS) &&
         !strcmp(m->path + len - strlen(DPKG_SUMS), DPKG_SUMS))
         return pass_sums(run, m, err);
-    if (state && !m->sparse && type != 'S')
-        return run->layer->leaves_out && run->layer->leaves_out[state - run->states]
-                   ? leave_out(run, m, state, err)
-                   : cut_member(run, m, state, err);
+    if (state && !m->sparse && type != 'S') {
+        if (!run->layer->leaves_out || !run->layer->leaves_out[state - run->states])
+            return cut_member(run, m, state, err);
+        /* the layer is to have it no more */
+        const struct ocv_slim_result omitted = {.outcome = OCV_SLIM_OMITTED, .before = m->size};
+        for (int64_t left = ocv_slim_blocks(m->size); left > 0;) {
+            size_t n = left < (int64_t)CHUNK ? (size_t)left : CHUNK;
+            OCV_TRY(ocv_slim_read(run->layer, run->chunk, n, NULL, err));
+            left -= (int64_t)n;
+        }
+        state->done = state->gone = true;
+        return finish_member(run, m->path, state, &omitted, err);
+    }
     if (state) {
         const struct ocv_slim_result left = {.outcome = OCV_SLIM_LEFT,
                                              .why = "it is a sparse file",

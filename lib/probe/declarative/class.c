@@ -80,17 +80,6 @@ static bool link_name(const struct ocv_matcher *m, const char *dir, const char *
     return true;
 }
 
-/* DDDD:BB:SS.F, in either case. */
-static bool is_pci_address(const char *text)
-{
-    static const char hex[] = "0123456789abcdefABCDEF";
-    size_t domain = strspn(text, hex);
-    const char *rest = text + domain;
-    return domain >= 4 && domain <= 8 && strlen(rest) == 8 && rest[0] == ':' &&
-           strspn(rest + 1, hex) == 2 && rest[3] == ':' && strspn(rest + 4, hex) == 2 &&
-           rest[6] == '.' && strspn(rest + 7, hex) == 1;
-}
-
 static bool entry_fits(const struct ocv_matcher *m, const struct ocv_yaml *want, const char *dir)
 {
     char path[640], line[LINE_MAX_LEN];
@@ -140,7 +129,12 @@ static int match_entry(const struct ocv_matcher *m, const struct ocv_yaml *rule,
     bool found = attribute ? ocv_sysroot_line(m->host->root, path, id, sizeof(id))
                            : link_name(m, dir, "device", id, sizeof(id));
     const struct ocv_pci_device *pci = NULL;
-    if (!found || !is_pci_address(id))
+    static const char hex[] = "0123456789abcdefABCDEF";
+    size_t domain = found ? strspn(id, hex) : 0;
+    const char *rest = id + domain; /* DDDD:BB:SS.F, in either case */
+    if (domain < 4 || domain > 8 || strlen(rest) != 8 || rest[0] != ':' ||
+        strspn(rest + 1, hex) != 2 || rest[3] != ':' || strspn(rest + 4, hex) != 2 ||
+        rest[6] != '.' || strspn(rest + 7, hex) != 1)
         snprintf(id, sizeof(id), "%s/%s", directory + strlen("sys/class/"), name);
     else
         for (size_t i = 0; i < m->host->pci.n && !pci; i++)

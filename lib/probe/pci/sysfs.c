@@ -28,17 +28,6 @@ static bool read_attribute(int dir, const char *name, uint32_t max, uint32_t *ou
     return ocv_sysroot_line(dir, name, line, sizeof(line)) && ocv_pci_hex(line, max, out);
 }
 
-/* DDDD:BB:SS.F; the kernel writes the domain with four digits or more. */
-static bool is_address(const char *name)
-{
-    static const char hex[] = "0123456789abcdef";
-    size_t domain = strspn(name, hex);
-    const char *rest = name + domain;
-    return domain >= 4 && domain <= 8 && strlen(rest) == 8 && rest[0] == ':' &&
-           strspn(rest + 1, hex) == 2 && rest[3] == ':' && strspn(rest + 4, hex) == 2 &&
-           rest[6] == '.' && rest[7] >= '0' && rest[7] <= '7';
-}
-
 /* The driver is the last component of its link, whether or not there is something at its end.
  * `entry` is below `dir`. */
 static void read_links(int dir, const char *entry, struct ocv_pci_device *device)
@@ -94,6 +83,7 @@ static bool read_confined(int root, struct ocv_pci_device *out)
 
 static int scan_sysfs(struct ocv_pci_scan *scan, struct ocv_error *err)
 {
+    static const char hex[] = "0123456789abcdef";
     int fd = ocv_sysroot_openat(scan->source->root, DEVICES, O_RDONLY | O_DIRECTORY);
     ocv_auto_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     if (!dir) {
@@ -112,7 +102,12 @@ static int scan_sysfs(struct ocv_pci_scan *scan, struct ocv_error *err)
         struct ocv_pci_device device = {0};
         if (entry->d_name[0] == '.')
             continue;
-        bool good = is_address(entry->d_name);
+        /* DDDD:BB:SS.F; the kernel writes the domain with four digits or more */
+        size_t domain = strspn(entry->d_name, hex);
+        const char *rest = entry->d_name + domain;
+        bool good = domain >= 4 && domain <= 8 && strlen(rest) == 8 && rest[0] == ':' &&
+                    strspn(rest + 1, hex) == 2 && rest[3] == ':' && strspn(rest + 4, hex) == 2 &&
+                    rest[6] == '.' && rest[7] >= '0' && rest[7] <= '7';
         if (good) {
             memcpy(device.address, entry->d_name, strlen(entry->d_name) + 1); /* at most 16 */
             good = pci ? ocv_libpci_read(pci, device.address, &device)

@@ -91,25 +91,6 @@ static void check_claims(struct ocv_lint *lint, size_t i, const struct ocv_conte
     free(claims);
 }
 
-/* Files of another architecture only: an image of tools may have some of several. */
-static void check_machine(struct ocv_lint *lint, size_t i, const struct ocv_content *content)
-{
-    const char *wanted = ocv_index_entry(lint->index, i)->platform.architecture;
-    const struct ocv_content_facts *machines = &content->derived.machines;
-    const struct ocv_content_finding *most = NULL;
-    for (size_t k = 0; wanted && k < machines->n; k++) {
-        const struct ocv_content_finding *it = &machines->list[k];
-        if (!strcmp(it->value, wanted))
-            return;
-        if (ocv_content_is_processor(it->value) && (!most || it->count > most->count))
-            most = it;
-    }
-    if (most)
-        ocv_lint_entry_at(lint, OCV_LINT_CODE_FOR_ANOTHER_MACHINE, i, "/platform",
-                          "%lld files have code for %s, none for %s", (long long)most->count,
-                          most->value, wanted);
-}
-
 void ocv_lint_check_content(struct ocv_lint *lint)
 {
     for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
@@ -118,8 +99,21 @@ void ocv_lint_check_content(struct ocv_lint *lint)
         if (!content || entry->code != OCV_REJECT_NONE)
             continue;
         check_claims(lint, i, content);
-        check_machine(lint, i, content);
         const struct ocv_content_derived *d = &content->derived;
+        /* Files of another architecture only: an image of tools may have some of several. */
+        const char *wanted = entry->platform.architecture;
+        const struct ocv_content_finding *most = NULL;
+        bool own = !wanted;
+        for (size_t k = 0; k < d->machines.n && !own; k++) {
+            const struct ocv_content_finding *it = &d->machines.list[k];
+            own = !strcmp(it->value, wanted);
+            if (ocv_content_is_processor(it->value) && (!most || it->count > most->count))
+                most = it;
+        }
+        if (most && !own)
+            ocv_lint_entry_at(lint, OCV_LINT_CODE_FOR_ANOTHER_MACHINE, i, "/platform",
+                              "%lld files have code for %s, none for %s", (long long)most->count,
+                              most->value, wanted);
         const char *compat = ocv_content_idle_compat(content), *maker = NULL;
         const struct ocv_content_file *driver = NULL;
         size_t drivers = ocv_content_drivers(content, &driver, &maker);

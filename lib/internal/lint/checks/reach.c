@@ -157,22 +157,6 @@ static bool is_eligible(const struct ocv_lint *lint, const struct ocv_entry *ent
     return true;
 }
 
-/* "cuda12" beside "cuda12.sm80", which `variantctl slim` made of it and ranks: what was there
- * stays, for those who name it. */
-static bool was_made_of(const struct ocv_lint *lint, const struct ocv_entry *b,
-                        const struct ocv_entry *a)
-{
-    size_t n = strlen(a->label);
-    bool ranked = false;
-    for (size_t i = 0; i < b->n_properties; i++) {
-        struct ocv_property p = ocv_index_property(lint->index, b->properties[i]);
-        ranked =
-            ranked || (lint->statics[b->properties[i]].is_static && !strcmp(p.feature, "order") &&
-                       (!strcmp(p.value, "slim") || !strcmp(p.value, "fat")));
-    }
-    return ranked && !strncmp(b->label, a->label, n) && b->label[n] == '.';
-}
-
 #define WORK_MAX 30000u /* properties of all entries: pairs of them are compared */
 
 void ocv_lint_check_reach(struct ocv_lint *lint)
@@ -189,8 +173,20 @@ void ocv_lint_check_reach(struct ocv_lint *lint)
         for (size_t k = 0; k < n; k++) {
             const struct ocv_entry *b = ocv_index_entry(lint->index, k);
             if (k == i || !is_eligible(lint, b) || ocv_lint_same_sets(a, b) ||
-                !hides_entry(lint, a, b) || was_made_of(lint, b, a))
+                !hides_entry(lint, a, b))
                 continue; /* another rule reports equal sets */
+            /* "cuda12" beside "cuda12.sm80", which `variantctl slim` made of it and ranks: what was
+             * there stays, for those who name it */
+            size_t len = strlen(a->label);
+            bool ranked = false;
+            for (size_t m = 0; m < b->n_properties; m++) {
+                struct ocv_property p = ocv_index_property(lint->index, b->properties[m]);
+                ranked = ranked || (lint->statics[b->properties[m]].is_static &&
+                                    !strcmp(p.feature, "order") &&
+                                    (!strcmp(p.value, "slim") || !strcmp(p.value, "fat")));
+            }
+            if (ranked && !strncmp(b->label, a->label, len) && b->label[len] == '.')
+                continue;
             ocv_lint_entry_at(
                 lint, OCV_LINT_VARIANT_UNREACHABLE, i, "/annotations/" OCV_ANNOTATION_PROPERTIES,
                 "%s is never chosen: %s fits wherever it fits and comes first", a->label, b->label);

@@ -5,24 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool names_feature(const struct ocv_lint *lint, const struct ocv_entry *entry,
-                          struct ocv_property p, bool *value, bool *ns)
-{
-    bool found = false;
-    *value = *ns = false;
-    for (size_t k = 0; k < entry->n_properties; k++) {
-        struct ocv_property q = ocv_index_property(lint->index, entry->properties[k]);
-        if (strcmp(p.ns, q.ns) != 0)
-            continue;
-        *ns = true;
-        if (strcmp(p.feature, q.feature) != 0)
-            continue;
-        found = true;
-        *value = *value || !strcmp(p.value, q.value);
-    }
-    return found;
-}
-
 /* Are all values of the feature that the entry names the tag's, too? */
 static bool is_within(const struct ocv_lint *lint, const struct ocv_entry *entry,
                       const struct ocv_properties *set, struct ocv_property feature)
@@ -60,7 +42,15 @@ static bool tag_disagrees(const struct ocv_lint *lint, const struct ocv_tag *tag
             q = ocv_properties_get(set, m);
             if (strcmp(p.ns, q.ns) != 0 || strcmp(p.feature, q.feature) != 0)
                 break;
-            *named = names_feature(lint, entry, q, &value, &ns);
+            *named = value = ns = false;
+            for (size_t e = 0; e < entry->n_properties; e++) {
+                struct ocv_property has = ocv_index_property(lint->index, entry->properties[e]);
+                bool same = !strcmp(q.ns, has.ns);
+                ns = ns || same;
+                same = same && !strcmp(q.feature, has.feature);
+                *named = *named || same;
+                value = value || (same && !strcmp(q.value, has.value));
+            }
             shared = shared || value;
         }
         /* what the tag says may mean more: a CUDA version that its major's first one runs */
@@ -90,60 +80,6 @@ static size_t entry_of(const struct ocv_lint *lint, const struct ocv_tag *tag, c
     return found;
 }
 
-/* `*family`: whose rules apply, borrowed from them; NULL for none. */
-static void check_meaning(struct ocv_lint *lint, size_t i, const char **family)
-{
-    const struct ocv_lint_tag *given = &lint->input->tags[i];
-    ocv_auto(ocv_tag) tag = NULL;
-    int status = ocv_tag_parse(lint->options->tag_rules, given->reference, given->reference->tag,
-                               &tag, lint->err);
-    if (status < 0) {
-        lint->status = ocv_error_prefix(lint->err, "%s", lint->input->name);
-        return;
-    }
-    *family = ocv_tag_family(tag);
-    if (!*family) {
-        ocv_lint_check_tag_words(lint, i);
-        return;
-    }
-    const char *const *texts;
-    size_t n = ocv_tag_list(tag, OCV_TAG_UNKNOWN, &texts);
-    for (size_t k = 0; k < n; k++)
-        ocv_lint_tag_at(lint, OCV_LINT_TAG_PART_UNKNOWN, i, "the rules of %s do not know '%.100s'",
-                        ocv_tag_family(tag), texts[k]);
-    n = ocv_tag_list(tag, OCV_TAG_AMBIGUOUS, &texts);
-    for (size_t k = 0; k < n; k++)
-        ocv_lint_tag_at(lint, OCV_LINT_TAG_AMBIGUOUS, i, "%.200s", texts[k]);
-    if (!lint->index || !given->digest)
-        return;
-
-    size_t at = entry_of(lint, tag, given->digest);
-    if (at == ocv_index_count(lint->index))
-        return;
-    const struct ocv_entry *entry = ocv_index_entry(lint->index, at);
-    const char *name = ocv_lint_name(lint, at), *platform = ocv_tag_platform(tag);
-    struct ocv_property p;
-    bool named;
-    if (tag_disagrees(lint, tag, at, &p, &named)) {
-        ocv_lint_tag_at(
-            lint, OCV_LINT_TAG_DISAGREES, i,
-            "by the rules of %s it is %s :: %s :: %s, entry %zu (%s) of the index has %s",
-            ocv_tag_family(tag), p.ns, p.feature, p.value, at, *name ? name : "no label",
-            named ? "another value" : "nothing of it");
-        ocv_lint_hint(lint, "move the tag to the right image, or variantctl index annotate");
-    }
-    const struct ocv_platform plain = {.os = entry->platform.os,
-                                       .architecture = entry->platform.architecture};
-    char text[128];
-    ocv_platform_format(&plain, text, sizeof(text));
-    if (platform && entry->has_platform && strcmp(text, platform) != 0) {
-        ocv_lint_tag_at(lint, OCV_LINT_TAG_PLATFORM_DISAGREES, i,
-                        "it says %s, entry %zu of the index %s", platform, at, text);
-        ocv_lint_hint(lint, "move the tag to the right image");
-    }
-    ocv_lint_check_tag_labels(lint, i, tag, at);
-}
-
 void ocv_lint_check_tags(struct ocv_lint *lint)
 {
     const char **families = calloc(lint->input->n_tags + 1, sizeof(*families));
@@ -152,8 +88,57 @@ void ocv_lint_check_tags(struct ocv_lint *lint)
         return;
     }
     for (size_t i = 0;
-         lint->options->tag_rules && i < lint->input->n_tags && lint->status == OCV_OK; i++)
-        check_meaning(lint, i, &families[i]);
+         lint->options->tag_rules && i < lint->input->n_tags && lint->status == OCV_OK; i++) {
+        const struct ocv_lint_tag *given = &lint->input->tags[i];
+        ocv_auto(ocv_tag) tag = NULL;
+        int status = ocv_tag_parse(lint->options->tag_rules, given->reference,
+                                   given->reference->tag, &tag, lint->err);
+        if (status < 0) {
+            lint->status = ocv_error_prefix(lint->err, "%s", lint->input->name);
+            break;
+        }
+        families[i] = ocv_tag_family(tag); /* borrowed from the rules */
+        if (!families[i]) {
+            ocv_lint_check_tag_words(lint, i);
+            continue;
+        }
+        const char *const *texts;
+        size_t n = ocv_tag_list(tag, OCV_TAG_UNKNOWN, &texts);
+        for (size_t k = 0; k < n; k++)
+            ocv_lint_tag_at(lint, OCV_LINT_TAG_PART_UNKNOWN, i,
+                            "the rules of %s do not know '%.100s'", families[i], texts[k]);
+        n = ocv_tag_list(tag, OCV_TAG_AMBIGUOUS, &texts);
+        for (size_t k = 0; k < n; k++)
+            ocv_lint_tag_at(lint, OCV_LINT_TAG_AMBIGUOUS, i, "%.200s", texts[k]);
+        if (!lint->index || !given->digest)
+            continue;
+
+        size_t at = entry_of(lint, tag, given->digest);
+        if (at == ocv_index_count(lint->index))
+            continue;
+        const struct ocv_entry *entry = ocv_index_entry(lint->index, at);
+        const char *name = ocv_lint_name(lint, at), *platform = ocv_tag_platform(tag);
+        struct ocv_property p;
+        bool named;
+        if (tag_disagrees(lint, tag, at, &p, &named)) {
+            ocv_lint_tag_at(
+                lint, OCV_LINT_TAG_DISAGREES, i,
+                "by the rules of %s it is %s :: %s :: %s, entry %zu (%s) of the index has %s",
+                families[i], p.ns, p.feature, p.value, at, *name ? name : "no label",
+                named ? "another value" : "nothing of it");
+            ocv_lint_hint(lint, "move the tag to the right image, or variantctl index annotate");
+        }
+        const struct ocv_platform plain = {.os = entry->platform.os,
+                                           .architecture = entry->platform.architecture};
+        char text[128];
+        ocv_platform_format(&plain, text, sizeof(text));
+        if (platform && entry->has_platform && strcmp(text, platform) != 0) {
+            ocv_lint_tag_at(lint, OCV_LINT_TAG_PLATFORM_DISAGREES, i,
+                            "it says %s, entry %zu of the index %s", platform, at, text);
+            ocv_lint_hint(lint, "move the tag to the right image");
+        }
+        ocv_lint_check_tag_labels(lint, i, tag, at);
+    }
     if (lint->status == OCV_OK && lint->input->n_tags)
         ocv_lint_check_tag_drift(lint, families);
     free(families);
