@@ -54,31 +54,6 @@ static void set_direct(struct ocv_blob_writer *writer, bool direct)
         writer->cached = true;
 }
 
-static int write_all(struct ocv_blob_writer *writer, struct iovec *parts, int n)
-{
-    while (n) {
-        ssize_t got = writev(writer->fd, parts, n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0 && errno == EINVAL && writer->direct) { /* it wants another alignment */
-            writer->cached = true;
-            set_direct(writer, false);
-            if (!writer->direct)
-                continue;
-        }
-        if (got < 0)
-            return -1;
-        writer->written += got;
-        for (; n && (size_t)got >= parts->iov_len; n--, parts++)
-            got -= (ssize_t)parts->iov_len;
-        if (n) {
-            parts->iov_base = (char *)parts->iov_base + got;
-            parts->iov_len -= (size_t)got;
-        }
-    }
-    return 0;
-}
-
 /* Write and hash chunks [tail, tail + n). */
 static int store_chunks(struct ocv_blob_writer *writer, unsigned n, bool hash,
                         struct ocv_error *err)
@@ -91,8 +66,27 @@ static int store_chunks(struct ocv_blob_writer *writer, unsigned n, bool hash,
         aligned = aligned && writer->lengths[slot] % OCV_WRITER_ALIGN == 0;
     }
     set_direct(writer, aligned);
-    if (write_all(writer, parts, (int)n) < 0)
-        return ocv_file_fail(err, writer->layout->path, writer->digest, "write");
+    struct iovec *part = parts;
+    for (int left = (int)n; left;) {
+        ssize_t got = writev(writer->fd, part, left);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0 && errno == EINVAL && writer->direct) { /* it wants another alignment */
+            writer->cached = true;
+            set_direct(writer, false);
+            if (!writer->direct)
+                continue;
+        }
+        if (got < 0)
+            return ocv_file_fail(err, writer->layout->path, writer->digest, "write");
+        writer->written += got;
+        for (; left && (size_t)got >= part->iov_len; left--, part++)
+            got -= (ssize_t)part->iov_len;
+        if (left) {
+            part->iov_base = (char *)part->iov_base + got;
+            part->iov_len -= (size_t)got;
+        }
+    }
     if (!writer->direct && !writer->layout->nosync &&
         writer->written - writer->flushed >= FLUSH_STEP) {
         /* advice only: a file system without it loses nothing but time */

@@ -35,9 +35,6 @@ static bool read_number(struct ocv_span *text, unsigned long *out, int *digits)
     return n > 0 && n <= DIGITS_MAX;
 }
 
-static int expand_piece(struct expansion *x, char *prefix, size_t at, struct ocv_span rest,
-                        unsigned depth);
-
 /* Names that begin with prefix[0..at) and go on as `rest` says. */
 static int expand_piece(struct expansion *x, char *prefix, size_t at, struct ocv_span rest,
                         unsigned depth)

@@ -46,32 +46,6 @@ static void check_types(struct ocv_lint *lint)
     }
 }
 
-static void check_kind(struct ocv_lint *lint, size_t i, const struct ocv_entry *entry)
-{
-    const json_t *object = ocv_lint_entry_json(lint, i);
-    if (entry->code == OCV_REJECT_MALFORMED) {
-        ocv_lint_entry_at(lint, OCV_LINT_CHILD_BROKEN, i, "", "%s", entry->detail);
-        ocv_lint_hint(lint, "write the index again without the entry: readers leave it out, or "
-                            "refuse the index");
-        return;
-    }
-    if (entry->code == OCV_REJECT_NESTED) {
-        ocv_lint_entry_at(lint, OCV_LINT_INDEX_NESTED, i, "/mediaType", "an index in the index");
-        ocv_lint_hint(lint,
-                      "list its images instead: variantctl index create %s, with "
-                      "[LABEL=]REPOSITORY@DIGEST for each of them",
-                      ocv_lint_target(lint));
-    } else if (entry->code == OCV_REJECT_MEDIA_TYPE || entry->code == OCV_REJECT_ARTIFACT) {
-        ocv_lint_entry_at(lint, OCV_LINT_ENTRY_NOT_IMAGE, i, "/mediaType", "%.200s is not an image",
-                          entry->code == OCV_REJECT_ARTIFACT ? ocv_json_text(object, "artifactType")
-                                                             : entry->media_type);
-    }
-    if (json_object_get(object, "urls") || json_object_get(object, "data"))
-        ocv_lint_entry_at(
-            lint, OCV_LINT_URLS_OR_DATA, i, json_object_get(object, "urls") ? "/urls" : "/data",
-            "%s is not used by readers", json_object_get(object, "urls") ? "urls" : "data");
-}
-
 #define SNAPSHOT "containerd.io/snapshot/"
 #define SNAPSHOT_MAX 4096u /* key and value together (reference: containerd labels.Validate) */
 
@@ -128,7 +102,28 @@ void ocv_lint_check_layout(struct ocv_lint *lint)
     for (size_t i = 0; i < ocv_index_count(lint->index) && lint->status == OCV_OK; i++) {
         const struct ocv_entry *entry = ocv_index_entry(lint->index, i);
         const struct ocv_lint_child *child = i < input->n_children ? &input->children[i] : NULL;
-        check_kind(lint, i, entry);
+        const json_t *object = ocv_lint_entry_json(lint, i);
+        if (entry->code == OCV_REJECT_MALFORMED) {
+            ocv_lint_entry_at(lint, OCV_LINT_CHILD_BROKEN, i, "", "%s", entry->detail);
+            ocv_lint_hint(lint, "write the index again without the entry: readers leave it out, or "
+                                "refuse the index");
+        } else if (entry->code == OCV_REJECT_NESTED) {
+            ocv_lint_entry_at(lint, OCV_LINT_INDEX_NESTED, i, "/mediaType",
+                              "an index in the index");
+            ocv_lint_hint(lint,
+                          "list its images instead: variantctl index create %s, with "
+                          "[LABEL=]REPOSITORY@DIGEST for each of them",
+                          ocv_lint_target(lint));
+        } else if (entry->code == OCV_REJECT_MEDIA_TYPE || entry->code == OCV_REJECT_ARTIFACT) {
+            ocv_lint_entry_at(
+                lint, OCV_LINT_ENTRY_NOT_IMAGE, i, "/mediaType", "%.200s is not an image",
+                entry->code == OCV_REJECT_ARTIFACT ? ocv_json_text(object, "artifactType")
+                                                   : entry->media_type);
+        }
+        bool urls = json_object_get(object, "urls") != NULL;
+        if (entry->code != OCV_REJECT_MALFORMED && (urls || json_object_get(object, "data")))
+            ocv_lint_entry_at(lint, OCV_LINT_URLS_OR_DATA, i, urls ? "/urls" : "/data",
+                              "%s is not used by readers", urls ? "urls" : "data");
         if (child && child->state == OCV_LINT_STATE_MISSING) {
             ocv_lint_entry_at(lint, OCV_LINT_CHILD_MISSING, i, "/digest", "%s is not there",
                               entry->digest);

@@ -124,42 +124,6 @@ static bool has_letter(const char *text)
     return false;
 }
 
-static void check_lookalikes(struct ocv_lint *lint, struct tag_word_list *words)
-{
-    qsort(words->list, words->n, sizeof(*words->list), by_skeleton);
-    for (size_t i = 1, head = 0; i < words->n; i++) {
-        const struct tag_word *most = &words->list[head], *word = &words->list[i];
-        if (strcmp(most->family, word->family) != 0 ||
-            strcmp(most->skeleton, word->skeleton) != 0) {
-            head = i;
-            continue;
-        }
-        if (!has_letter(most->text) || !has_letter(word->text))
-            continue; /* 10 and 1o: numbers are not read as words */
-        ocv_lint_tag_at(lint, OCV_LINT_TAG_LOOKALIKE, word->first,
-                        "'%s' looks like '%s' (%zu tag%s)", word->text, most->text, most->count,
-                        most->count == 1 ? "" : "s");
-        ocv_lint_hint(lint, "did you mean %s?", most->text);
-    }
-    /* "300l" where nothing of the family is spelt "300I": a difference in case alone is not a
-     * mistake. */
-    for (size_t i = 0; i < words->n; i++)
-        for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_tag_spellings); k++) {
-            const struct tag_word *word = &words->list[i];
-            const char *right = ocv_lint_tag_spellings[k].a;
-            char skeleton[WORD_MAX];
-            bool alike = (i && !by_appearance(word, &words->list[i - 1])) ||
-                         (i + 1 < words->n && !by_appearance(word, &words->list[i + 1]));
-            make_skeleton(right, skeleton);
-            if (alike || !has_letter(word->text) || strcmp(skeleton, word->skeleton) != 0 ||
-                !strcasecmp(right, word->text))
-                continue; /* alike: already reported */
-            ocv_lint_tag_at(lint, OCV_LINT_TAG_LOOKALIKE, word->first,
-                            "'%s' looks like '%s', a product", word->text, right);
-            ocv_lint_hint(lint, "did you mean %s?", right);
-        }
-}
-
 /* Once for each notation of a family that is not its usual one: that which most tags of the family
  * have, the earlier one of two alike. */
 static void check_drift(struct ocv_lint *lint, const struct tag_word_list *words, size_t start,
@@ -209,7 +173,38 @@ void ocv_lint_check_tag_drift(struct ocv_lint *lint, const char *const *families
                 ;
             check_drift(lint, &words, i, end);
         }
-        check_lookalikes(lint, &words);
+        qsort(words.list, words.n, sizeof(*words.list), by_skeleton);
+        for (size_t i = 1, head = 0; i < words.n; i++) {
+            const struct tag_word *most = &words.list[head], *word = &words.list[i];
+            if (strcmp(most->family, word->family) != 0 ||
+                strcmp(most->skeleton, word->skeleton) != 0) {
+                head = i;
+                continue;
+            }
+            if (!has_letter(most->text) || !has_letter(word->text))
+                continue; /* 10 and 1o: numbers are not read as words */
+            ocv_lint_tag_at(lint, OCV_LINT_TAG_LOOKALIKE, word->first,
+                            "'%s' looks like '%s' (%zu tag%s)", word->text, most->text, most->count,
+                            most->count == 1 ? "" : "s");
+            ocv_lint_hint(lint, "did you mean %s?", most->text);
+        }
+        /* "300l" where nothing of the family is spelt "300I": a difference in case alone is not a
+         * mistake. */
+        for (size_t i = 0; i < words.n; i++)
+            for (size_t k = 0; k < OCV_LINT_COUNT(ocv_lint_tag_spellings); k++) {
+                const struct tag_word *word = &words.list[i];
+                const char *right = ocv_lint_tag_spellings[k].a;
+                char skeleton[WORD_MAX];
+                bool alike = (i && !by_appearance(word, &words.list[i - 1])) ||
+                             (i + 1 < words.n && !by_appearance(word, &words.list[i + 1]));
+                make_skeleton(right, skeleton);
+                if (alike || !has_letter(word->text) || strcmp(skeleton, word->skeleton) != 0 ||
+                    !strcasecmp(right, word->text))
+                    continue; /* alike: already reported */
+                ocv_lint_tag_at(lint, OCV_LINT_TAG_LOOKALIKE, word->first,
+                                "'%s' looks like '%s', a product", word->text, right);
+                ocv_lint_hint(lint, "did you mean %s?", right);
+            }
     }
     for (size_t k = 0; k < words.compiled; k++)
         regfree(&words.regexes[k]);
