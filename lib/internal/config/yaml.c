@@ -152,28 +152,6 @@ static int read_path(const struct config_reader *r, const struct ocv_yaml *map)
     return OCV_OK;
 }
 
-static int read_trust(const struct config_reader *r, const struct ocv_yaml *map)
-{
-    char at[ORIGIN_MAX];
-    struct ocv_trust_setting *t;
-    OCV_TRY(at_line(
-        r, map, ocv_config_add_trust(r->config, map->key, origin_of(r, map, at), &t, r->file.err)));
-    const struct ocv_yaml *keys = ocv_yaml_get(map, "keys");
-    const char *require = ocv_yaml_text(map, "require");
-    const char *repository = ocv_yaml_text(map, "repository");
-    t->require = !require || strcmp(require, "false") != 0;
-    t->match = repository && !strcmp(repository, "match");
-    for (const struct ocv_yaml *k = keys ? keys->first : NULL; k; k = k->next)
-        OCV_TRY(
-            ocv_strings_add(&t->keys, k->text, strlen(k->text), origin_of(r, k, at), r->file.err));
-    if (!t->keys.count && t->require)
-        return ocv_error_set(
-            r->file.err, OCV_ERR_CONFIG,
-            "%s: %s: keys are missing (or require: false, for no signature at all)",
-            origin_of(r, map, at), map->key);
-    return OCV_OK;
-}
-
 static int read_key(const struct config_reader *r, const char *key, const struct ocv_yaml *node)
 {
     char at[ORIGIN_MAX];
@@ -193,8 +171,25 @@ static int read_key(const struct config_reader *r, const char *key, const struct
         break;
     }
     if (!strcmp(key, "trust")) {
-        for (const struct ocv_yaml *m = node->first; m; m = m->next)
-            OCV_TRY(read_trust(r, m));
+        for (const struct ocv_yaml *m = node->first; m; m = m->next) {
+            struct ocv_trust_setting *t;
+            OCV_TRY(at_line(
+                r, m,
+                ocv_config_add_trust(r->config, m->key, origin_of(r, m, at), &t, r->file.err)));
+            const struct ocv_yaml *keys = ocv_yaml_get(m, "keys");
+            const char *require = ocv_yaml_text(m, "require");
+            const char *repository = ocv_yaml_text(m, "repository");
+            t->require = !require || strcmp(require, "false") != 0;
+            t->match = repository && !strcmp(repository, "match");
+            for (const struct ocv_yaml *k = keys ? keys->first : NULL; k; k = k->next)
+                OCV_TRY(ocv_strings_add(&t->keys, k->text, strlen(k->text), origin_of(r, k, at),
+                                        r->file.err));
+            if (!t->keys.count && t->require)
+                return ocv_error_set(
+                    r->file.err, OCV_ERR_CONFIG,
+                    "%s: %s: keys are missing (or require: false, for no signature at all)",
+                    origin_of(r, m, at), m->key);
+        }
         return OCV_OK;
     }
     bool registries = !strcmp(key, "registries");

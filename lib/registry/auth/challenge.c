@@ -51,31 +51,20 @@ static bool read_value(struct cursor *c, char *out, size_t size)
     return fits && !memchr(out, '\n', n);
 }
 
-static bool read_parameter(struct cursor *c, struct ocv_challenge *challenge, const char *name,
-                           size_t len)
+size_t ocv_challenge_parse(const char *text, size_t len, struct ocv_challenge *out, size_t max)
 {
-    char unknown[2] = "";
+    struct cursor c = {text, text + len};
+    struct ocv_challenge current = {0};
     struct {
         const char *name;
         char *out;
         size_t size;
     } known[] = {
-        {"realm", challenge->realm, sizeof(challenge->realm)},
-        {"service", challenge->service, sizeof(challenge->service)},
-        {"scope", challenge->scope, sizeof(challenge->scope)},
-        {"error", challenge->error, sizeof(challenge->error)},
+        {"realm", current.realm, sizeof(current.realm)},
+        {"service", current.service, sizeof(current.service)},
+        {"scope", current.scope, sizeof(current.scope)},
+        {"error", current.error, sizeof(current.error)},
     };
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-        if (len == strlen(known[i].name) && !strncasecmp(name, known[i].name, len))
-            return read_value(c, known[i].out, known[i].size);
-    read_value(c, unknown, sizeof(unknown)); /* unknown parameter: skipped, whatever its length */
-    return true;
-}
-
-size_t ocv_challenge_parse(const char *text, size_t len, struct ocv_challenge *out, size_t max)
-{
-    struct cursor c = {text, text + len};
-    struct ocv_challenge current = {0};
     bool open = false, good = true;
     size_t n = 0;
     while (n < max) {
@@ -89,7 +78,15 @@ size_t ocv_challenge_parse(const char *text, size_t len, struct ocv_challenge *o
         if (open && c.p < c.end && *c.p == '=') {
             c.p++;
             skip_set(&c, " \t=");
-            good = read_parameter(&c, &current, name, name_len) && good;
+            char unknown[2]; /* parameters: skipped, whatever their length */
+            size_t k = 0, end = sizeof(known) / sizeof(*known);
+            while (k < end && (name_len != strlen(known[k].name) ||
+                               strncasecmp(name, known[k].name, name_len) != 0))
+                k++;
+            if (k == end)
+                read_value(&c, unknown, sizeof(unknown));
+            else
+                good = read_value(&c, known[k].out, known[k].size) && good;
             continue;
         }
         if (open && good && current.scheme[0])

@@ -48,28 +48,22 @@ static bool read_release(const struct ocv_probe_host *host, struct ocv_nvidia_ma
     return false;
 }
 
-/* The chip by the list of names, each ended by a NUL, that the device tree gives the board. */
-static unsigned read_compatible(const struct ocv_probe_host *host, bool *tegra)
-{
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, TEXT_MAX);
-    if (ocv_sysroot_read(host->root, "proc/device-tree/compatible", &text, NULL) < 0)
-        return 0;
-    for (size_t at = 0; at < text.len; at += strlen(text.data + at) + 1) {
-        if (strncmp(text.data + at, "nvidia,tegra", strlen("nvidia,tegra")) != 0)
-            continue;
-        *tegra = true;
-        for (size_t i = 0; i < sizeof(tegras) / sizeof(*tegras); i++)
-            if (strcmp(text.data + at, tegras[i].compatible) == 0)
-                return tegras[i].sm;
-    }
-    return 0;
-}
-
 void ocv_nvidia_scan_tegra(const struct ocv_probe_host *host, struct ocv_nvidia_machine *m)
 {
     char family[32];
-    unsigned sm = read_compatible(host, &m->tegra);
+    unsigned sm = 0;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, TEXT_MAX);
+    bool told = ocv_sysroot_read(host->root, "proc/device-tree/compatible", &text, NULL) == OCV_OK;
+    /* the chip by the list of names, each ended by a NUL, that the device tree gives the board */
+    for (size_t at = 0; told && !sm && at < text.len; at += strlen(text.data + at) + 1) {
+        if (strncmp(text.data + at, "nvidia,tegra", strlen("nvidia,tegra")) != 0)
+            continue;
+        m->tegra = true;
+        for (size_t i = 0; i < sizeof(tegras) / sizeof(*tegras) && !sm; i++)
+            if (strcmp(text.data + at, tegras[i].compatible) == 0)
+                sm = tegras[i].sm;
+    }
     if (!m->tegra &&
         ocv_sysroot_line(host->root, "sys/devices/soc0/family", family, sizeof(family)))
         m->tegra = strncasecmp(family, "tegra", strlen("tegra")) == 0;
