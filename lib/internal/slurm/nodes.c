@@ -99,13 +99,26 @@ static int add_property(struct node_reader *r, json_t *tree, const char *text, s
                : ocv_error_nomem(r->err);
 }
 
-static int add_profile(struct node_reader *r, json_t *tree)
+static int read_line(struct node_reader *r, struct ocv_span line)
 {
-    char name[32];
-    ocv_auto(ocv_profile) profile = NULL;
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, OCV_PROFILE_MAX);
-    /* the architecture that CPU properties belong to */
+    struct ocv_span piece;
+    ocv_auto_json *tree = json_object();
+    struct ocv_slurm_nodes *nodes = r->nodes;
+    size_t kinds = ocv_slurm_nodes_count(nodes);
+    if (!tree)
+        return ocv_error_nomem(r->err);
+    r->n_ids = r->n_shorts = 0;
+    while (ocv_span_split(&line, ',', &piece)) {
+        if (piece.len > FEATURE_MAX || memchr(piece.data, '\0', piece.len))
+            return ocv_error_set(r->err, OCV_ERR_DATA, "line %zu: not a feature", r->line);
+        bool is_short = piece.len == OCV_SLURM_SHORT_MAX - 1 && piece.data[0] == 'v';
+        for (size_t i = 1; i < piece.len && is_short; i++)
+            is_short = strchr("0123456789abcdef", piece.data[i]);
+        r->n_shorts += is_short;
+        OCV_TRY(add_property(r, tree, piece.data, piece.len));
+    }
+
+    /* the line as a profile; the architecture is that of its CPU properties */
     static const char *const cpus[CPUS][2] = {{"x86_64", "amd64"},    {"aarch64", "arm64"},
                                               {"riscv64", "riscv64"}, {"ppc64le", "ppc64le"},
                                               {"s390x", "s390x"},     {"loongarch64", "loong64"}};
@@ -130,32 +143,15 @@ static int add_profile(struct node_reader *r, json_t *tree)
                   "os", "linux", "architecture", architecture, "namespaces", namespaces);
     if (!json)
         return ocv_error_nomem(r->err);
+    char name[32];
+    ocv_auto(ocv_profile) profile = NULL;
+    ocv_auto_buffer text;
+    ocv_buffer_init(&text, OCV_PROFILE_MAX);
     struct ocv_node node = {.name = name, .slots = 1};
     snprintf(name, sizeof(name), "line-%zu", r->line);
     OCV_TRY(ocv_json_append(json, JSON_COMPACT, &text, r->err));
     OCV_TRY(ocv_profile_parse(text.data, text.len, &profile, r->err));
-    return ocv_fleet_add(r->nodes->fleet, &node, profile, r->err);
-}
-
-static int read_line(struct node_reader *r, struct ocv_span line)
-{
-    struct ocv_span feature;
-    ocv_auto_json *tree = json_object();
-    struct ocv_slurm_nodes *nodes = r->nodes;
-    size_t kinds = ocv_slurm_nodes_count(nodes);
-    if (!tree)
-        return ocv_error_nomem(r->err);
-    r->n_ids = r->n_shorts = 0;
-    while (ocv_span_split(&line, ',', &feature)) {
-        if (feature.len > FEATURE_MAX || memchr(feature.data, '\0', feature.len))
-            return ocv_error_set(r->err, OCV_ERR_DATA, "line %zu: not a feature", r->line);
-        bool is_short = feature.len == OCV_SLURM_SHORT_MAX - 1 && feature.data[0] == 'v';
-        for (size_t i = 1; i < feature.len && is_short; i++)
-            is_short = strchr("0123456789abcdef", feature.data[i]);
-        r->n_shorts += is_short;
-        OCV_TRY(add_property(r, tree, feature.data, feature.len));
-    }
-    OCV_TRY(add_profile(r, tree));
+    OCV_TRY(ocv_fleet_add(nodes->fleet, &node, profile, r->err));
     if (ocv_slurm_nodes_count(nodes) == kinds)
         return OCV_OK;
     struct slurm_kind *kind = ocv_array_grow(&nodes->kinds, kinds);

@@ -24,29 +24,6 @@ static struct parts split_parts(const char *text)
     return out;
 }
 
-/* One label; "*" is any number of characters. */
-static bool label_fits(const char *glob, size_t glob_len, const char *label, size_t len)
-{
-    size_t g = 0, l = 0, star = glob_len, from = 0;
-    while (l < len) {
-        if (g < glob_len && glob[g] == '*') {
-            star = g++;
-            from = l;
-        } else if (g < glob_len && glob[g] == label[l]) {
-            g++;
-            l++;
-        } else if (star < glob_len) {
-            g = star + 1;
-            l = ++from;
-        } else {
-            return false;
-        }
-    }
-    while (g < glob_len && glob[g] == '*')
-        g++;
-    return g == glob_len;
-}
-
 static size_t label_len(const char *at, size_t left)
 {
     const char *dot = memchr(at, '.', left);
@@ -61,7 +38,25 @@ static bool host_fits(const struct parts *glob, const struct parts *image)
     size_t g_left = glob->host_len, i_left = image->host_len;
     for (;;) {
         size_t g_len = label_len(g, g_left), i_len = label_len(i, i_left);
-        if (!label_fits(g, g_len, i, i_len) || (g_len == g_left) != (i_len == i_left))
+        /* one label; "*" is any number of characters */
+        size_t at = 0, l = 0, star = g_len, from = 0;
+        while (l < i_len) {
+            if (at < g_len && g[at] == '*') {
+                star = at++;
+                from = l;
+            } else if (at < g_len && g[at] == i[l]) {
+                at++;
+                l++;
+            } else if (star < g_len) {
+                at = star + 1;
+                l = ++from;
+            } else {
+                return false;
+            }
+        }
+        while (at < g_len && g[at] == '*')
+            at++;
+        if (at < g_len || (g_len == g_left) != (i_len == i_left))
             return false;
         if (g_len == g_left)
             return true;

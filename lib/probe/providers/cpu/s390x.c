@@ -48,21 +48,19 @@ static bool has_facility(const uint64_t *list, unsigned number)
     return list[number / 64] >> (63 - number % 64) & 1;
 }
 
-/* z17's facilities: miscellaneous instructions 4, vectors 3, packed decimals 3, concurrent
- * functions; the same four that glibc asks for. */
-static bool has_arch15(void)
-{
-    uint64_t list[WORDS] = {0};
-    register unsigned long last __asm__("0") = WORDS - 1;
-    __asm__ volatile("stfle %0" : "=Q"(list), "+d"(last) : : "cc");
-    return has_facility(list, 84) && has_facility(list, 198) && has_facility(list, 199) &&
-           has_facility(list, 201);
-}
-
 static void ask_kernel(struct ocv_cpu_facts *facts)
 {
     facts->words[HWCAP] = getauxval(AT_HWCAP);
-    facts->words[FACILITIES] = (facts->words[HWCAP] & HWCAP_STFLE) && has_arch15();
+    facts->words[FACILITIES] = 0;
+    if (!(facts->words[HWCAP] & HWCAP_STFLE))
+        return;
+    /* z17's facilities: miscellaneous instructions 4, vectors 3, packed decimals 3, concurrent
+     * functions; the same four that glibc asks for */
+    uint64_t list[WORDS] = {0};
+    register unsigned long last __asm__("0") = WORDS - 1;
+    __asm__ volatile("stfle %0" : "=Q"(list), "+d"(last) : : "cc");
+    facts->words[FACILITIES] = has_facility(list, 84) && has_facility(list, 198) &&
+                               has_facility(list, 199) && has_facility(list, 201);
 }
 #else
 #define ask_kernel NULL
