@@ -28,25 +28,20 @@ struct ocv_hasher {
     bool sha512;
 };
 
-/* algorithm ::= component (separator component)*; component ::= [a-z0-9]+; separator ::= [+._-] */
-static const char *skip_algorithm(const char *s)
-{
-    while (ocv_text_is_lower_alnum(*s)) {
-        while (ocv_text_is_lower_alnum(*s))
-            s++;
-        if (*s == ':')
-            return s + 1;
-        if (!*s || !strchr("+._-", *s))
-            return NULL;
-        s++;
-    }
-    return NULL;
-}
-
 bool ocv_digest_wellformed(const char *digest)
 {
-    const char *encoded = digest ? skip_algorithm(digest) : NULL;
-    if (!encoded || !*encoded)
+    const char *encoded = digest;
+    if (!digest)
+        return false;
+    do { /* component (separator component)*; component ::= [a-z0-9]+; separator ::= [+._-] */
+        if (!ocv_text_is_lower_alnum(*encoded))
+            return false;
+        while (ocv_text_is_lower_alnum(*encoded))
+            encoded++;
+        if (*encoded != ':' && (!*encoded || !strchr("+._-", *encoded)))
+            return false;
+    } while (*encoded++ != ':');
+    if (!*encoded)
         return false;
     for (const char *s = encoded; *s; s++)
         if (!ocv_text_is_lower_alnum(*s) && !(*s >= 'A' && *s <= 'Z') && !strchr("=_-", *s))

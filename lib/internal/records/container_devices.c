@@ -56,33 +56,29 @@ static bool is_address(const char *text)
     return !text[sizeof(form) - 1];
 }
 
-/* "Device Minor: \t 0" in /proc/driver/nvidia/gpus/ADDRESS/information */
-static bool has_minor(const char *directory, const char *address, unsigned minor)
-{
-    static const char key[] = "Device Minor:";
-    char path[768];
-    ocv_auto_buffer text;
-    ocv_buffer_init(&text, 64u * 1024);
-    snprintf(path, sizeof(path), "%s/%s/information", directory, address);
-    if (ocv_file_read(path, OCV_FILE_REGULAR, &text, NULL) < 0 || !text.len)
-        return false;
-    const char *at = strstr(text.data, key);
-    char *end = NULL;
-    unsigned long number = at ? strtoul(at + sizeof(key) - 1, &end, 10) : 0;
-    return at && end > at + sizeof(key) - 1 && number == minor;
-}
-
 /* The card of a device file. */
 static void add_file(struct device_list *list, unsigned major, unsigned minor)
 {
     char path[512], target[512];
     if (major == NVIDIA_MAJOR) {
+        static const char key[] = "Device Minor:";
         const struct dirent *entry;
         snprintf(path, sizeof(path), "%s/proc/driver/nvidia/gpus", list->root);
         ocv_auto_dir DIR *all = opendir(path);
-        while (all && (entry = readdir(all)))
-            if (is_address(entry->d_name) && has_minor(path, entry->d_name, minor))
+        while (all && (entry = readdir(all))) {
+            char file[768];
+            ocv_auto_buffer text;
+            ocv_buffer_init(&text, 64u * 1024);
+            snprintf(file, sizeof(file), "%s/%s/information", path, entry->d_name);
+            if (!is_address(entry->d_name) ||
+                ocv_file_read(file, OCV_FILE_REGULAR, &text, NULL) < 0 || !text.len)
+                continue;
+            const char *at = strstr(text.data, key); /* "Device Minor: \t 0" */
+            char *end = NULL;
+            unsigned long number = at ? strtoul(at + sizeof(key) - 1, &end, 10) : 0;
+            if (at && end > at + sizeof(key) - 1 && number == minor)
                 add_id(list, "", entry->d_name, strlen(entry->d_name));
+        }
         return;
     }
     int len =

@@ -136,30 +136,24 @@ static bool is_listed_name(const struct run *run, const char *path)
     return false;
 }
 
-/* The path in a row of RECORD, "PATH,HASH,SIZE"; false: there is none. Paths in quotes are none of
- * libraries. */
-static bool path_of_row(const char *record, const char *row, size_t len, char out[PATH_MAX])
-{
-    const char *comma = memchr(row, ',', len), *slash = strrchr(record, '/');
-    if (!comma || !slash)
-        return false;
-    while (slash > record && slash[-1] != '/') /* the directory beside .dist-info */
-        slash--;
-    int n =
-        snprintf(out, PATH_MAX, "%.*s%.*s", (int)(slash - record), record, (int)(comma - row), row);
-    return n > 0 && n < PATH_MAX;
-}
-
 /* With `out`: a RECORD's text with the rows of today; else note which files are still to come. */
 static int read_record(const struct run *run, struct held *held, struct ocv_buffer *out,
                        struct ocv_error *err)
 {
     const char *text = held->text.len ? held->text.data : "", *end = text + held->member.size;
+    const char *record = held->member.path, *beside = strrchr(record, '/');
+    while (beside && beside > record && beside[-1] != '/') /* of the directory .dist-info */
+        beside--;
     for (const char *row = text; row < end;) {
         const char *newline = memchr(row, '\n', (size_t)(end - row));
         size_t len = (size_t)((newline ? newline + 1 : end) - row);
+        /* "PATH,HASH,SIZE"; paths in quotes are none of libraries */
+        const char *comma = memchr(row, ',', len);
         char path[PATH_MAX] = "";
-        bool named = path_of_row(held->member.path, row, len, path);
+        int n = comma && beside ? snprintf(path, sizeof(path), "%.*s%.*s", (int)(beside - record),
+                                           record, (int)(comma - row), row)
+                                : 0;
+        bool named = n > 0 && n < PATH_MAX;
         const struct state *state = named ? state_of(run, path) : NULL;
         const struct namesake *like = named && !state ? namesake_of(run, path) : NULL;
         state = like ? like->state : state;
@@ -180,7 +174,6 @@ static int read_record(const struct run *run, struct held *held, struct ocv_buff
             continue;
         }
         if (out && state && state->cut) {
-            const char *comma = memchr(row, ',', len);
             bool carriage = newline && newline > row && newline[-1] == '\r';
             OCV_TRY(ocv_buffer_append(out, row, (size_t)(comma - row), err));
             OCV_TRY(ocv_buffer_printf(out, err, ",%s,%lld%s%s", state->hash, (long long)state->size,
