@@ -140,7 +140,10 @@ void ocv_registry_host_free(struct ocv_registry_host *host)
 static int use_url(struct ocv_registry_host *host, const char *url, struct ocv_error *err)
 {
     char full[1024], origin[OCV_ORIGIN_MAX], authority[OCV_ORIGIN_MAX];
-    snprintf(full, sizeof(full), "%s%s", strstr(url, "://") ? "" : "https://", url);
+    const char *scheme = strstr(url, "://") ? "" : "https://";
+    if (snprintf(full, sizeof(full), "%s%s", scheme, url) >= (int)sizeof(full))
+        return ocv_error_set(err, OCV_ERR_CONFIG, "registries: %s: url: more than %zu characters",
+                             host->name, sizeof(full) - 1);
     int status = ocv_url_origin(full, origin, err);
     if (status < 0)
         return ocv_error_set(err, OCV_ERR_CONFIG, "registries: %s: url: not usable", host->name);

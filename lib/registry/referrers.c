@@ -60,7 +60,7 @@ int ocv_referrers_read(const char *what, const struct ocv_buffer *body, json_t *
     return OCV_OK;
 }
 
-/* OCV_ERR_NOT_FOUND if the registry has no such API. */
+/* OCV_ERR_NOT_FOUND, or an HTTP status, if the registry has no such API. `err` is not NULL. */
 static int ask_api(struct ocv_registry *registry, const struct ocv_reference *reference,
                    const char *digest, const char *artifact_type, json_t *out, json_t *seen,
                    struct ocv_error *err)
@@ -92,7 +92,15 @@ static int ask_api(struct ocv_registry *registry, const struct ocv_reference *re
         if (page == PAGES_MAX)
             return ocv_error_set(err, OCV_ERR_DATA, "%s: more than %u pages of referrers", digest,
                                  PAGES_MAX);
-        OCV_TRY(ocv_registry_stream(registry, &request, err));
+        int status = ocv_registry_stream(registry, &request, err);
+        if (status < 0 &&
+            page > 0) { /* the API is there, whatever the answer: half a list is none */
+            if (status == OCV_ERR_NOT_FOUND)
+                status = ocv_error_set(err, OCV_ERR_NETWORK,
+                                       "%s: page %u of its referrers: not found", digest, page + 1);
+            err->http_status = 0;
+        }
+        OCV_TRY(status);
         OCV_TRY(ocv_referrers_read(digest, &body, out, seen, &entries, err));
         if (json_object_get(seen, l.query) || (entries && json_array_size(out) == before))
             break;
@@ -149,6 +157,8 @@ int ocv_registry_referrers(struct ocv_registry *registry, const struct ocv_refer
             OCV_TRY(ocv_referrers_read(tagged->tag, &body, out, seen, &entries, err));
         else if (status != OCV_ERR_NOT_FOUND)
             return status;
+        else if (err)
+            *err = (struct ocv_error){0};
     }
     return ocv_json_append(out, JSON_COMPACT, list, err);
 }

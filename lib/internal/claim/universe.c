@@ -41,38 +41,40 @@ static json_t *make_feature(const struct ocv_claim_work *work, uint32_t first, u
     qsort(list, i - first, sizeof(*list), compare_values);
     json_t *values = json_array();
     for (uint32_t k = 0; k < i - first; k++)
-        json_array_append_new(values, json_string(list[k].text));
+        if (json_array_append_new(values, json_string(list[k].text)) < 0) {
+            json_decref(values);
+            return NULL;
+        }
     return json_pack("{s:s, s:o}", "name", p.feature, "values", values);
 }
 
 static json_t *make_namespaces(const struct ocv_claim_work *work)
 {
-    json_t *namespaces = json_array(), *features = NULL;
-    ocv_auto_json *places = NULL;
+    ocv_auto_json *namespaces = json_array(), *places = NULL;
+    json_t *features = NULL; /* of the namespace, which owns them */
     const char *ns = NULL;
     size_t n = ocv_index_property_count(work->index);
-    for (uint32_t i = 0, end; i < n; i = end) {
+    for (uint32_t i = 0, end = 0; i < n; i = end) {
         struct ocv_property p = ocv_index_property(work->index, i);
         if (!ns || strcmp(ns, p.ns) != 0) {
             ns = p.ns;
             json_decref(places);
             places = json_array();
             features = json_array();
-            json_array_append_new(namespaces,
-                                  json_pack("{s:s, s:o}", "namespace", ns, "features", features));
+            json_t *one = json_pack("{s:s, s:o}", "namespace", ns, "features", features);
+            if (json_array_append_new(namespaces, one) < 0)
+                return NULL;
         }
         json_t *feature = make_feature(work, i, &end);
         size_t place = ocv_fact_place(&work->facts[i]), at = 0;
         while (at < json_array_size(places) &&
                (size_t)json_integer_value(json_array_get(places, at)) <= place)
             at++;
-        if (!feature || json_array_insert_new(places, at, json_integer((json_int_t)place)) < 0 ||
-            json_array_insert_new(features, at, feature) < 0) {
-            json_decref(namespaces);
+        if (json_array_insert_new(features, at, feature) < 0 ||
+            json_array_insert_new(places, at, json_integer((json_int_t)place)) < 0)
             return NULL;
-        }
     }
-    return namespaces;
+    return ocv_steal(&namespaces);
 }
 
 int ocv_universe_make(const struct ocv_claim_work *work, const struct ocv_platform *platform,

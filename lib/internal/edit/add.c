@@ -129,7 +129,12 @@ int ocv_edit_check_against(const struct ocv_edit *edit, const struct ocv_edit_en
         ocv_auto_buffer tb;
         ocv_buffer_init(&ta, OCV_ENTRY_PROPERTIES_BYTES_MAX);
         ocv_buffer_init(&tb, OCV_ENTRY_PROPERTIES_BYTES_MAX);
-        if (!a || !b || !strcmp(a, b) || ocv_properties_parse(b, strlen(b), &pb, NULL) < 0)
+        if (!a || !b || !strcmp(a, b))
+            continue;
+        int status = ocv_properties_parse(b, strlen(b), &pb, NULL);
+        if (status == OCV_ERR_NOMEM)
+            return ocv_error_nomem(err);
+        if (status < 0)
             continue; /* a list that is malformed already is left alone */
         OCV_TRY(ocv_properties_parse(a, strlen(a), &pa, err));
         OCV_TRY(ocv_properties_format(pa, &ta, err));

@@ -193,7 +193,8 @@ static int write_spool(struct run *run, int64_t *at, int64_t end, struct ocv_err
         size_t n = end - *at < (int64_t)CHUNK ? (size_t)(end - *at) : CHUNK;
         ssize_t got = pread(run->layer->files[2], run->chunk, n, *at);
         if (got <= 0)
-            return ocv_error_set(err, OCV_ERR_IO, "a temporary file: %s", strerror(errno));
+            return ocv_error_set(err, OCV_ERR_IO, "a temporary file: %s",
+                                 got ? strerror(errno) : "it ends early");
         OCV_TRY(run->layer->write(run->layer->data, run->chunk, (size_t)got, err));
         *at += got;
     }
@@ -318,7 +319,8 @@ static int hash_file(struct run *run, int fd, int64_t size, struct state *state,
     for (int64_t at = 0; at < size;) {
         ssize_t n = pread(fd, run->chunk, CHUNK, at);
         if (n <= 0)
-            return ocv_error_set(err, OCV_ERR_IO, "a temporary file: %s", strerror(errno));
+            return ocv_error_set(err, OCV_ERR_IO, "a temporary file: %s",
+                                 n ? strerror(errno) : "it ends early");
         OCV_TRY(ocv_hasher_update(hasher, run->chunk, (size_t)n, err));
         at += n;
     }
@@ -388,7 +390,8 @@ static int cut_member(struct run *run, struct ocv_slim_member *m, struct state *
     for (int64_t at = 0, end = cut ? result.after : ocv_slim_blocks(m->size); at < end;) {
         ssize_t n = pread(from, run->chunk, CHUNK, at);
         if (n <= 0)
-            return ocv_error_set(err, OCV_ERR_IO, "a temporary file: %s", strerror(errno));
+            return ocv_error_set(err, OCV_ERR_IO, "a temporary file: %s",
+                                 n ? strerror(errno) : "it ends early");
         OCV_TRY(write_bytes(run, run->chunk, (size_t)n, err));
         at += n;
     }

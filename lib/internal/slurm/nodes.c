@@ -128,20 +128,22 @@ static int read_line(struct node_reader *r, struct ocv_span line)
             architecture = cpus[i][1];
     const char *ns, *feature;
     json_t *features, *values, *namespaces = json_array();
+    bool whole = true;
     json_object_foreach(tree, ns, features)
     {
         json_t *list = json_array();
         json_object_foreach(features, feature, values)
         {
-            json_array_append_new(list, json_pack("{s:s, s:O}", "name", feature, "values", values));
+            json_t *one = json_pack("{s:s, s:O}", "name", feature, "values", values);
+            whole = json_array_append_new(list, one) == 0 && whole;
         }
-        json_array_append_new(namespaces,
-                              json_pack("{s:s, s:o}", "namespace", ns, "features", list));
+        json_t *one = json_pack("{s:s, s:o}", "namespace", ns, "features", list);
+        whole = json_array_append_new(namespaces, one) == 0 && whole;
     }
     ocv_auto_json *json =
         json_pack("{s:s, s:{s:s, s:s}, s:o}", "schema", "dev.ocivariant.profile/v1", "platform",
                   "os", "linux", "architecture", architecture, "namespaces", namespaces);
-    if (!json)
+    if (!json || !whole)
         return ocv_error_nomem(r->err);
     char name[32];
     ocv_auto(ocv_profile) profile = NULL;

@@ -181,3 +181,15 @@ copied_referrers()
         {$two, \"headers\": {\"Link\": \"<?page=2>; rel=next\"}}")" = "$CUDA" ]
     [ "$(grep -c "referrers/$CPU" "$STATE/log/gap.requests")" = 3 ]
 }
+
+@test "half a list of referrers is none, however its next page is refused" {
+    local code
+    echo '{}' >"$DOCKER_CONFIG/config.json"
+    for code in 404 400 405 501; do
+        start_rules "half$code" "$STATE/layout" <<<"[{\"path\": \"/referrers/$CPU.page=2\", \"status\": $code},
+            {\"path\": \"/referrers/\", \"body\": {\"manifests\": [$(jq -c '.manifests[1] | del(.annotations)' "$STATE/layout/index.json")]},
+             \"headers\": {\"Link\": \"<?page=2>; rel=next\"}}, {\"path\": \"\", \"layout\": true}]"
+        run -1 "$VARIANTCTL" index copy --referrers "$RULES/demo/app:v2.4.0" "oci:$BATS_TEST_TMPDIR/half$code:copy"
+        [[ $output == *"what refers to $CPU"* ]]
+    done
+}

@@ -334,6 +334,29 @@ START_TEST(configured_url)
 }
 END_TEST
 
+START_TEST(configured_url_has_a_limit)
+{
+    char yaml[1200], url[1024];
+    for (size_t n = 1023; n <= 1024; n++) { /* characters */
+        struct ocv_config *config = NULL;
+        ocv_auto(ocv_reference) ref = NULL;
+        struct ocv_descriptor d;
+        memset(url, 'a', sizeof(url));
+        snprintf(yaml, sizeof(yaml), "registries: {reg.example: {url: http://127.0.0.1:1/%.*s}}\n",
+                 (int)(n - strlen("http://127.0.0.1:1/")), url);
+        ck_assert_int_eq(ocv_config_new(&config, &err), 0);
+        ck_assert_int_eq(ocv_config_merge_yaml(config, "t", yaml, strlen(yaml), &err), 0);
+        new_client(with_registries(config, NULL));
+        ck_assert_int_eq(ocv_reference_parse("reg.example/good:v1", &ref, &err), 0);
+        ck_assert_int_eq(ocv_registry_head(client, ref, &d, &err),
+                         n == 1023 ? OCV_ERR_NETWORK : OCV_ERR_CONFIG);
+        ocv_registry_free(client);
+        client = NULL;
+        ocv_config_free(config);
+    }
+}
+END_TEST
+
 static volatile int stop_now;
 
 static void stop_at_first_line(void *data, const char *line)
@@ -435,6 +458,7 @@ TEST_FILE
     tcase_add_test(c, unreachable);
     tcase_add_test(c, interrupted);
     tcase_add_test(c, configured_url);
+    tcase_add_test(c, configured_url_has_a_limit);
     tcase_add_test(c, interrupted_in_a_pause);
     tcase_add_test(c, insecure_host_falls_back_to_http);
     suite_add_tcase(suite, c);

@@ -122,7 +122,8 @@ int ocv_bundle_begin(struct ocv_content_reader *r, int64_t offset, bool last, st
     return OCV_STEP_DONE;
 }
 
-/* Inflate the beginning; bytes written to r->header, 0 if it is malformed, -1 without memory. */
+/* Inflate the beginning; bytes written to r->header, those before an error too, -1 without memory.
+ */
 static ssize_t inflate_zlib(struct ocv_content_reader *r, const unsigned char *p, size_t len)
 {
     z_stream z = {.next_in = (unsigned char *)(uintptr_t)p,
