@@ -21,8 +21,8 @@ void cache_write(const struct ocv_reference *reference, const struct ocv_descrip
 
 /** The directory of `kind`, which is made; false: this user has none. */
 bool digest_cache_directory(const char *kind, char *path, size_t size);
-/** Append the entry of `kind` ("content", "configs", "documents", "tags") for the digest; false if there is
- *  none. A reader must cope with a damaged file. */
+/** Append the entry of `kind` ("content", "configs", "documents", "tags") for the digest; false if
+ * there is none. A reader must cope with a damaged file. */
 bool digest_cache_read(const char *kind, const char *digest, struct ocv_buffer *out);
 /** A failed write is ignored: the next reader finds the facts again. */
 void digest_cache_write(const char *kind, const char *digest, const struct ocv_buffer *found);

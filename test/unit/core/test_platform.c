@@ -51,9 +51,10 @@ START_TEST(test_parse)
 }
 END_TEST
 
-static const char *const bad[] = {"",         "/",           "linux/",    "/amd64",
-                                  "linux",    "a/b/c/d",     "linux//v1", "linux/amd 64",
-                                  "li\nux/x", "linux/amd64/", "a/b/c/d/e"};
+static const char *const bad[] = {
+    "",         "/",         "linux/",       "/amd64",   "linux",
+    "a/b/c/d",  "linux//v1", "linux/amd 64", "li\nux/x", "linux/amd64/",
+    "a/b/c/d/e"};
 
 START_TEST(test_bad)
 {
