@@ -296,14 +296,12 @@ static int read_settings(struct settings *s, const struct settings_flags *flags,
 
     const char *listen = text_setting(s, "listen", NULL);
     s->listen_default = !listen;
-    OCV_TRY(copy_text(&s->listen_address, listen ? listen : OCV_LISTEN, err));
-    OCV_TRY(copy_text(&s->socket_path, text_setting(s, "socket", OCV_PATH_SOCKET), err));
-    OCV_TRY(copy_text(&s->metrics_listen, text_setting(s, "metrics_listen", NULL), err));
-    OCV_TRY(copy_text(&s->authfile, text_setting(s, "credentials", NULL), err));
-    OCV_TRY(copy_text(&s->provider_config,
-                      text_setting(s, "image_credential_provider_config", NULL), err));
-    OCV_TRY(copy_text(&s->provider_bin_dir,
-                      text_setting(s, "image_credential_provider_bin_dir", NULL), err));
+    s->listen_address = listen ? listen : OCV_LISTEN;
+    s->socket_path = text_setting(s, "socket", OCV_PATH_SOCKET);
+    s->metrics_listen = text_setting(s, "metrics_listen", NULL);
+    s->authfile = text_setting(s, "credentials", NULL);
+    s->provider_config = text_setting(s, "image_credential_provider_config", NULL);
+    s->provider_bin_dir = text_setting(s, "image_credential_provider_bin_dir", NULL);
     OCV_TRY(duration_setting(s, "tag_ttl", "0", &s->tag_ttl_ms, err));
     OCV_TRY(
         duration_setting(s, "probe_interval", DEFAULT_PROBE_INTERVAL, &s->probe_interval_ms, err));
@@ -381,13 +379,7 @@ void settings_free(struct settings *s)
         free((char *)(uintptr_t)s->upstreams[i].layout);
     }
     free(s->upstreams);
-    free(s->listen_address);
-    free(s->socket_path);
-    free(s->metrics_listen);
     free(s->profile_file);
-    free(s->authfile);
-    free(s->provider_config);
-    free(s->provider_bin_dir);
     free(s->records);
     ocv_config_free(s->config);
     free(s);

@@ -25,17 +25,18 @@ struct upstream {
 struct settings {
     struct ocv_config *config; /**< owned; the registry client reads TLS and URLs from it */
     enum mode mode;
-    char *listen_address; /**< "127.0.0.1:340", "[::1]:5050" */
-    bool listen_default;  /**< the built-in default */
-    char *socket_path;
-    char *metrics_listen;   /**< a TCP address that serves metrics too, or NULL */
-    char *profile_file;     /**< --profile: no probe; or NULL */
-    char *authfile;         /**< `credentials`: the daemon's own docker config, or NULL */
-    char *provider_config;  /**< `image_credential_provider_config`, or NULL */
-    char *provider_bin_dir; /**< `image_credential_provider_bin_dir`, or NULL */
-    bool serve_private;     /**< a GET may use the daemon's credentials for the client */
-    bool tag_rules;         /**< for any repository */
-    bool log_json;          /**< access log and messages as JSON lines */
+    const char *listen_address; /**< "127.0.0.1:340", "[::1]:5050"; this and the next five are the
+                                 *   configuration's, or a default */
+    const char *socket_path;
+    const char *metrics_listen;   /**< a TCP address that serves metrics too, or NULL */
+    const char *authfile;         /**< `credentials`: the daemon's own docker config, or NULL */
+    const char *provider_config;  /**< `image_credential_provider_config`, or NULL */
+    const char *provider_bin_dir; /**< `image_credential_provider_bin_dir`, or NULL */
+    bool listen_default;          /**< the built-in default */
+    char *profile_file;           /**< --profile: no probe; or NULL */
+    bool serve_private;           /**< a GET may use the daemon's credentials for the client */
+    bool tag_rules;               /**< for any repository */
+    bool log_json;                /**< access log and messages as JSON lines */
     bool access_log;
     int64_t tag_ttl_ms;         /**< 0: every pull asks upstream */
     bool once;                  /**< --once: probe at start, then never again */
