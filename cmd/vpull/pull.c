@@ -163,11 +163,13 @@ static int read_child(struct pull *pull, struct ocv_error *err)
         OCV_TRY(child_descriptor(pull->entry, &descriptor, err));
         status = child_read(pull->cli, &pull->image, &descriptor, &pull->child, err);
     }
-    if (status == OCV_OK && pull->entry != best)
+    if (status == OCV_OK && pull->entry != best) {
+        OCV_TRY(pull_check_signature(pull, err)); /* it may be another tag's */
         progress_warn(pull->progress, pull->cli->program,
                       "%s: %s fits best and is not mirrored here; %s is the next best",
                       pull->image.text, explain_name(pull->image.index, best, name, sizeof(name)),
                       explain_name(pull->image.index, pull->entry, other, sizeof(other)));
+    }
     if (status == OCV_ERR_NOT_FOUND && best->label) {
         ocv_error_prefix(err, "variant %s", best->label);
         ocv_error_hint(err, "the index names it, and it is not here, as in a sparse copy: 'sparse: "

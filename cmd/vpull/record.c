@@ -39,9 +39,11 @@ void pull_record(const struct pull *pull)
         cli_log(pull->cli, "not recorded on this node: %s", err.message);
     if (!*pull->signature.key)
         return;
-    /* with an index all that it names is signed */
+    /* With an index all that it names is signed. What tag rules choose from is no document: its
+     * other entries are other tags, each with a signature of its own, or none. */
+    bool whole = index && !pull->image.choice && !strcmp(pull->subject, pull->image.top.digest);
     ocv_auto_json *members = json_pack("[s]", pull->entry->digest);
-    for (size_t i = 0; index && i < ocv_index_count(pull->image.index); i++)
+    for (size_t i = 0; whole && i < ocv_index_count(pull->image.index); i++)
         json_array_append_new(members, json_string(ocv_index_entry(pull->image.index, i)->digest));
     const struct ocv_trusted trusted = {.repository = repository,
                                         .digest = pull->subject,

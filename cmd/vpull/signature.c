@@ -30,10 +30,11 @@ int pull_check_signature(struct pull *pull, struct ocv_error *err)
         ocv_error_hint(err, "name its file in `trust` of the configuration (docs/trust.md)");
         return OCV_ERR_UNTRUSTED;
     }
-    /* Does the signed document name what is pulled? With --lock-profile nothing was chosen in it.
-     */
-    const char *digest = pull->entry->digest;
-    if (!pull->options->choice || !*pull->signature.key || !strcmp(digest, subject))
+    /* Does the signed document name what is pulled? It does where the choice was made in it, which
+     * --lock-profile does not, and a lock may say another. */
+    const char *digest = pull->entry->digest, *own = image_subject(&pull->image, pull->entry);
+    bool chosen_in = !pull->options->choice && !strcmp(subject, own);
+    if (!*pull->signature.key || !strcmp(digest, subject) || chosen_in)
         return OCV_OK;
     struct ocv_descriptor found;
     ocv_auto(ocv_index) index = NULL;

@@ -160,7 +160,38 @@ pull()
     [[ $output == *"pytorch/pytorch@sha256:"*" is not signed"* ]]
     digest=$(skopeo inspect --tls-verify=false --format '{{.Digest}}' "docker://$REGISTRY/pytorch/pytorch:2.9.1-cuda12.6-cudnn9-runtime")
     sign_bundle team pytorch/pytorch "$digest"
+    # on record is that one tag, and nothing else that was there to choose from
+    export OCV_STATE_DIR=$BATS_TEST_TMPDIR/state
     run -0 pull "$REGISTRY/pytorch/pytorch:2.9.1-runtime"
+    run -0 jq -c '[.digest, (.members | unique)]' "$OCV_STATE_DIR"/resolved/trusted/*.json
+    [ "$output" = "[\"$digest\",[\"$digest\"]]" ]
+}
+
+@test "the next best of a sparse mirror is another tag, which needs a signature of its own" {
+    local registry="{url: \"http://127.0.0.1:1\", mirror_of: ghcr.io, sparse: next}" cuda plain
+    push_layout "$STATE/images:cuda" "$REGISTRY/ggml-org/llama.cpp:server-cuda"
+    push_layout "$STATE/images:cpu" "$REGISTRY/ggml-org/llama.cpp:server"
+    cuda=$(skopeo inspect --tls-verify=false --format '{{.Digest}}' "docker://$REGISTRY/ggml-org/llama.cpp:server-cuda")
+    plain=$(skopeo inspect --tls-verify=false --format '{{.Digest}}' "docker://$REGISTRY/ggml-org/llama.cpp:server")
+    sign_payload team ggml-org/llama.cpp "$cuda"
+    # a registry that shows its best build once, to who reads the tags, and then no more
+    for tag in server server-cuda "${cuda/:/-}.sig"; do
+        skopeo copy --quiet --preserve-digests --src-tls-verify=false "docker://$REGISTRY/ggml-org/llama.cpp:$tag" "oci:$BATS_TEST_TMPDIR/half:$tag"
+    done
+    start_rules half "$BATS_TEST_TMPDIR/half" <<<"[{\"path\": \"/tags/list\", \"body\": {\"tags\": [\"server\", \"server-cuda\"]}},
+        {\"path\": \"/manifests/$cuda\", \"times\": 1, \"layout\": true}, {\"path\": \"/manifests/$cuda\", \"status\": 404},
+        {\"path\": \"/referrers/\", \"status\": 404}, {\"path\": \"\", \"layout\": true}]"
+    registry=${registry/127.0.0.1:1/$RULES}
+    trust_config "registries: {\"$RULES\": $registry}" "$RULES/**" "{keys: [$STATE/keys/other.pub]}"
+    run -4 pull "$RULES/ggml-org/llama.cpp:server"
+    trust_config "registries: {\"$RULES\": $registry}" "$RULES/**" "{keys: [$STATE/keys/team.pub]}"
+    run -4 --separate-stderr pull "$RULES/ggml-org/llama.cpp:server"
+    [[ $stderr == *"$plain is not signed"* ]]
+    run -4 "$VPULL" --config "$TRUST" --profile "$PROFILES/h100.json" --print-ref "$RULES/ggml-org/llama.cpp:server"
+    # without a rule the next best is taken
+    trust_config "registries: {\"$RULES\": $registry}" "other.example/**" "{keys: [$STATE/keys/team.pub]}"
+    run -0 --separate-stderr pull "$RULES/ggml-org/llama.cpp:server"
+    [[ $stderr == *"is not mirrored here"* && $output == *"$plain"* ]]
 }
 
 @test "rules and keys that cannot be meant" {
@@ -308,6 +339,16 @@ crowd()
     jq --arg d "$(skopeo inspect --tls-verify=false --format '{{.Digest}}' "docker://$REGISTRY/alone:1" 2>/dev/null || echo "$INDEX")" \
         '.images[0].profiles.h100.digest = $d' "$BATS_TEST_TMPDIR/lock" >"$BATS_TEST_TMPDIR/forged"
     run ! pull --locked "$BATS_TEST_TMPDIR/forged" --lock-profile h100
+    # nor does one signature do for another index of the repository
+    "$VARIANTCTL" index create --quiet "oci:$STATE/images:evil" "null=oci:$STATE/images:rocm" >/dev/null
+    "$VARIANTCTL" index copy --quiet --insecure "$REGISTRY" "oci:$STATE/images:evil" "$REGISTRY/locked:evil" >/dev/null
+    run -0 "$VARIANTCTL" lock --insecure "$REGISTRY" --profile h100="$PROFILES/h100.json" -o "$BATS_TEST_TMPDIR/evil" "$REGISTRY/locked:evil"
+    jq -s '.[0].images[0].profiles.h100.signature = .[1].images[0].profiles.h100.signature | .[0]' \
+        "$BATS_TEST_TMPDIR/evil" "$BATS_TEST_TMPDIR/lock" >"$BATS_TEST_TMPDIR/forged"
+    run -0 jq -e '.images[0].profiles.h100.signature.subject' "$BATS_TEST_TMPDIR/forged"
+    run -4 pull --locked "$BATS_TEST_TMPDIR/forged"
+    [[ $output == *"is not in $INDEX, which is signed"* ]]
+    run -4 pull --locked "$BATS_TEST_TMPDIR/forged" --lock-profile h100
 }
 
 @test "what cosign 3 signs, in both of its forms, and what it verifies is what we do" {
