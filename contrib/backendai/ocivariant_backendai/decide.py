@@ -18,6 +18,7 @@ from .library import Entry, Library, Match, OcvError, Policy
 log = logging.getLogger(__name__)
 
 MATCHES_MAX = 256  # indexes whose matches are cached
+MATCHES_BYTES = 32 << 20  # of these indexes
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,10 @@ class Decider:
     def _match(self, image: Image) -> Match | None:
         """None: an image without variants, which any agent may have."""
         if image.index not in self._matches:
-            while len(self._matches) >= MATCHES_MAX:
+            size = len(image.index)
+            while self._matches and (
+                len(self._matches) >= MATCHES_MAX or sum(map(len, self._matches)) + size > MATCHES_BYTES
+            ):
                 old = self._matches.pop(next(iter(self._matches)))
                 if old is not None:
                     self._tiers.pop(old, None)
@@ -305,5 +309,6 @@ def _spreads(criteria: Any) -> bool:
 
 
 def _repository(reference: str) -> str:
+    reference = reference.partition("@")[0]
     name, colon, tag = reference.rpartition(":")
     return name if colon and "/" not in tag else reference

@@ -168,15 +168,15 @@ class Match:
         entries = self.index.parsed.entries
         rooms = {e.position: sum(room[k] for k in self.classes_of(e.position, policy)) for e in entries}
         rooms = {position: n for position, n in rooms.items() if n}
-        before = self._before(list(rooms))
-        blockers = {e: sum(e in after for after in before.values()) for e in rooms}
+        before, waiting = self._before(list(rooms)), sum(1 << e for e in rooms)
         own = sorted((entries[e] for e in rooms), key=functools.cmp_to_key(self.index.compare_own))
+        left = {e.position: None for e in own}  # a set that has an order
         order: list[int] = []
-        while len(order) < len(rooms):  # of those that nothing has to precede, the first in the index's own order
-            first = next(e.position for e in own if e.position not in order and not blockers[e.position])
+        while left:  # of those that nothing has to precede, the first in the index's own order
+            first = next(e for e in left if not before[e] & waiting)
+            del left[first]
             order.append(first)
-            for after in before[first]:
-                blockers[after] -= 1
+            waiting &= ~(1 << first)
         return {e: rooms[e] for e in order}
 
     def classes_of(self, position: int, policy: Policy) -> list[int]:
@@ -184,18 +184,26 @@ class Match:
         worst = 0 if policy == Policy.UNPINNED else len(self.index.parsed.entries)
         return [k for k, ranks in enumerate(self.ranks) if ranks.get(position, worst + 1) <= worst]
 
-    def _before(self, positions: list[int]) -> dict[int, set[int]]:
-        """What has to come after each entry: as the classes with room prefer where they agree, and what follows."""
-        before: dict[int, set[int]] = {e: set() for e in positions}
-        for k, ranks in enumerate(self.ranks):
-            for i in positions if self.fleet.room[k] else ():
-                before[i].update(j for j in positions if ranks.get(i, len(ranks)) < ranks.get(j, -1))
-        agreed = {i: {j for j in after if i not in before[j]} for i, after in before.items()}
-        for via in positions:
-            for i in positions:
-                if via in agreed[i]:
-                    agreed[i] |= agreed[via]
-        return {i: {j for j in after if i not in agreed[j]} for i, after in agreed.items()}  # none in a circle
+    def _before(self, positions: list[int]) -> dict[int, int]:
+        """What has to come before each entry, as bits: as the classes with room prefer where they agree, and what
+        follows."""
+        before, after = dict.fromkeys(positions, 0), dict.fromkeys(positions, 0)
+        ranked = [[e for e in ranks if e in after] for k, ranks in enumerate(self.ranks) if self.fleet.room[k]]
+        for order in ranked:
+            for told, entries in ((before, order), (after, order[::-1])):
+                bits = 0
+                for e in entries:
+                    told[e] |= bits
+                    bits |= 1 << e
+        agreed = {e: before[e] & ~after[e] for e in positions}
+        for via in positions if any(set(order) != set(ranked[0]) for order in ranked) else ():  # else it is in it
+            bit, more = 1 << via, agreed[via]
+            for e in positions if more else ():
+                if agreed[e] & bit:
+                    agreed[e] |= more
+        rings = {e: sum(1 << k for k in positions if agreed[e] >> k & agreed[k] >> e & 1)
+                 for e in positions if agreed[e] >> e & 1}  # in a circle nothing comes first
+        return {e: agreed[e] & ~rings.get(e, 0) for e in positions}
 
 
 class Placement:

@@ -13,7 +13,7 @@ from .errors import MAX_DEPTH, MAX_DOCUMENT, DataError
 _GOOD_ESCAPE = re.compile(r"\\[^u]|\\u[dD][89abAB]..\\u[dD][c-fC-F]..")
 _BAD_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 _BRACKET = re.compile(r"[\[\]{}]")
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)  # one that is not closed is read once, too
 
 
 def load_json(what: str, data: bytes, values: Optional[int]) -> Dict[str, Any]:

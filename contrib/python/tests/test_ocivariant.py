@@ -119,6 +119,9 @@ class Read(unittest.TestCase):
                      b'{"manifests": [], "a": "' + b"a" * MAX_DOCUMENT + b'"}', b'{"manifests": [], "a": [' + b"0," * MAX_VALUES + b"0]}"):
             with self.subTest(data[:60]), self.assertRaises(ocivariant.DataError):
                 ocivariant.parse_index(data)
+        for end in (b"", b"\\"):  # a string that is not closed; quadratic time would be hours
+            with self.subTest(end), self.assertRaises(ocivariant.DataError):
+                ocivariant.parse_index(b'{"a": "' + b'\\"' * (MAX_DOCUMENT // 4) + end)
         ocivariant.parse_index(b"{}", "application/vnd.oci.image.index.v1+json; charset=utf-8")
         ocivariant.parse_index(b'{"manifests": [], "a": "\\\\ud800\\ud83d\\ude00"}')
 

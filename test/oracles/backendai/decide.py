@@ -7,7 +7,7 @@ import weakref
 from types import SimpleNamespace
 
 import world
-from ocivariant_backendai.decide import Decider, room_of
+from ocivariant_backendai.decide import Decider, _repository, room_of
 from ocivariant_backendai.library import Fleet, Index, Library, Match, OcvError, Policy, Profile
 from world import Known, agent_ids, kind_of, requirement, session, tracker
 
@@ -92,6 +92,9 @@ def pinned():
         d = decide(decider, count)
         assert kinds(d) == ["a100", "h100"] and d.build.label == "cu126.sm80", d  # the A100s choose it by themselves
         assert d.pin == f"cr.backend.ai/stable/pytorch@{DIGESTS['cu126.sm80']}"
+    name = "cr.backend.ai:5000/stable/pytorch"
+    for given in (name, f"{name}:2.12", f"{name}@sha256:{'0' * 64}", f"{name}:2.12@sha256:{'0' * 64}"):
+        assert _repository(given) == name, given
     d = decide(decider, 9)
     assert kinds(d) == ["v100", "a100", "h100"] and d.build.label == "default"
     assert "10 members" in decide(decider, 10).reason
