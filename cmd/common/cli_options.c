@@ -79,13 +79,6 @@ static int refuse_secret(const struct ocv_option_given *given, struct ocv_error 
     return OCV_ERR_INVALID;
 }
 
-static int stop_here(const struct ocv_option_given *given, struct ocv_error *err)
-{
-    (void)given;
-    (void)err;
-    return OCV_OPTION_STOP;
-}
-
 static const struct ocv_option common_options[] = {
     {.name = "config",
      .value = "FILE",
@@ -93,9 +86,9 @@ static const struct ocv_option common_options[] = {
      .help = "everywhere",
      OCV_OPTION_TEXT(struct cli, config_file)},
     {.name = "verbose", .letter = 'v', OCV_OPTION_FLAG(struct cli, verbose)},
-    {.name = "help", .letter = 'h', OCV_OPTION_CALL(stop_here)},
-    {.name = "help-all", OCV_OPTION_CALL(stop_here)},
-    {.name = "version", OCV_OPTION_CALL(stop_here)},
+    {.name = "help", .letter = 'h', OCV_OPTION_CALL(ocv_option_stop)},
+    {.name = "help-all", OCV_OPTION_CALL(ocv_option_stop)},
+    {.name = "version", OCV_OPTION_CALL(ocv_option_stop)},
     OCV_OPTIONS_END};
 
 static const struct ocv_option host_options[] = {

@@ -4,6 +4,7 @@
 #define OCV_ARENA_H
 
 #include <stddef.h>
+#include <string.h>
 
 struct ocv_arena_block;
 struct ocv_arena {
@@ -13,6 +14,11 @@ struct ocv_arena {
 /** Zeroed memory for `n` objects of `size` bytes, aligned for any type; NULL when out of memory. */
 void *ocv_arena_alloc(struct ocv_arena *arena, size_t n, size_t size);
 char *ocv_arena_copy(struct ocv_arena *arena, const char *s, size_t len);
+/** The same of a whole text. */
+static inline char *ocv_arena_text(struct ocv_arena *arena, const char *text)
+{
+    return ocv_arena_copy(arena, text, strlen(text));
+}
 char *ocv_arena_printf(struct ocv_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void ocv_arena_free(struct ocv_arena *arena);

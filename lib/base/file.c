@@ -136,6 +136,11 @@ int ocv_directory_order(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
+int ocv_directory_visible(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
 static int make_directory(const char *path, const char *whole, mode_t mode, struct ocv_error *err)
 {
     bool made = mkdir(path, 0755) == 0;

@@ -43,6 +43,8 @@ int ocv_file_open_at(int dirfd, const char *dir, const char *name, int *fd, int6
                      struct ocv_error *err);
 /** For scandir: by the bytes of the names, whatever the locale. */
 int ocv_directory_order(const struct dirent **a, const struct dirent **b);
+/** For scandir: leaves out what a dot hides. */
+int ocv_directory_visible(const struct dirent *entry);
 /** Make a directory and the missing ones above it. `mode` 0 leaves theirs to the umask. */
 int ocv_directory_make(const char *path, mode_t mode, struct ocv_error *err);
 /** Remove a directory with all that is in it, as far as it can be; links are not followed. */

@@ -40,6 +40,13 @@ int ocv_option_text(const struct ocv_option_given *given, struct ocv_error *err)
     return OCV_OK;
 }
 
+int ocv_option_stop(const struct ocv_option_given *given, struct ocv_error *err)
+{
+    (void)given;
+    (void)err;
+    return OCV_OPTION_STOP;
+}
+
 int ocv_option_add(const struct ocv_option_given *given, struct ocv_error *err)
 {
     struct ocv_option_list *list = given->into;

@@ -97,6 +97,8 @@ int ocv_option_text(const struct ocv_option_given *given, struct ocv_error *err)
 int ocv_option_add(const struct ocv_option_given *given, struct ocv_error *err);
 int ocv_option_enum(const struct ocv_option_given *given, struct ocv_error *err);
 int ocv_option_text_word(const struct ocv_option_given *given, struct ocv_error *err);
+/** For OCV_OPTION_CALL: an option behind which nothing counts, such as --help. */
+int ocv_option_stop(const struct ocv_option_given *given, struct ocv_error *err);
 int ocv_option_number(const struct ocv_option_given *given, struct ocv_error *err);
 /** Read a whole number. False: it is none, or not between these. */
 bool ocv_option_read_number(const char *text, unsigned least, unsigned most, unsigned *out);

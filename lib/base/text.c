@@ -87,9 +87,30 @@ bool ocv_text_ends(const char *text, const char *end)
     return len > n && !strcmp(text + len - n, end);
 }
 
+uint64_t ocv_text_hash(const char *text, size_t len)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3;
+    return hash;
+}
+
 int ocv_text_order(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+bool ocv_text_listed(const char *list, const char *word)
+{
+    size_t len = strlen(word);
+    for (const char *at = list ? list : ""; *at;) {
+        at += strspn(at, ", ");
+        size_t n = strcspn(at, ", ");
+        if (n == len && !memcmp(at, word, n))
+            return true;
+        at += n;
+    }
+    return false;
 }
 
 size_t ocv_text_find_glob(char *const *globs, size_t n, const char *text)

@@ -5,11 +5,21 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /** a-z and 0-9, whatever the locale. */
 static inline bool ocv_text_is_lower_alnum(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+/** Value of a hexadecimal digit, -1 if it is none. */
+static inline int ocv_text_hex(int c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 /** Length of the UTF-8 character (RFC 3629) that `text` begins with, 0 if there is none within
@@ -22,12 +32,16 @@ size_t ocv_text_hidden(const void *text, size_t len);
 /** Replace what no terminal or JSON writer should see by '?': hidden characters and bytes that are
  *  no UTF-8, such as a character that a length limit cut in two. */
 void ocv_text_clean(char *s);
+/** FNV-1a, 64 bits: for tables, where texts that are made to collide do no harm. */
+uint64_t ocv_text_hash(const char *text, size_t len);
 /** Are they equal? NULL is the empty text. */
 bool ocv_text_same(const char *a, const char *b);
 /** Does it end so, and is there something before that? */
 bool ocv_text_ends(const char *text, const char *end);
 /** For qsort and bsearch of an array of texts. */
 int ocv_text_order(const void *a, const void *b);
+/** Is the word in "a, b, c"? NULL is the empty list. */
+bool ocv_text_listed(const char *list, const char *word);
 /** The first of `n` globs (`*`, `?` and `[]`, fnmatch) that the whole text matches; `n`: none. */
 size_t ocv_text_find_glob(char *const *globs, size_t n, const char *text);
 

@@ -26,6 +26,12 @@ static inline const char *ocv_or_empty(const char *s)
     return s ? s : "";
 }
 
+/** The type of an image's manifest, which has no variants by itself? */
+static inline bool ocv_media_type_is_manifest(const char *type)
+{
+    return !strcmp(type, OCV_MEDIA_TYPE_MANIFEST) || !strcmp(type, OCV_MEDIA_TYPE_DOCKER_MANIFEST);
+}
+
 /** Number of comma-separated pieces of a property list, empty ones included. */
 size_t ocv_properties_pieces(struct ocv_span text);
 int ocv_property_compare(const struct ocv_property *a, const struct ocv_property *b);

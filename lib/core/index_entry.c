@@ -53,11 +53,6 @@ const char *ocv_reject_name(enum ocv_reject code)
     return reject_names[code];
 }
 
-static bool is_manifest_type(const char *type)
-{
-    return !strcmp(type, OCV_MEDIA_TYPE_MANIFEST) || !strcmp(type, OCV_MEDIA_TYPE_DOCKER_MANIFEST);
-}
-
 static int read_platform(struct ocv_index *index, const json_t *platform, struct ocv_entry *entry,
                          struct ocv_error *err)
 {
@@ -105,12 +100,12 @@ static enum ocv_reject skip_code(const struct ocv_entry *entry, const json_t *ob
     if (!strcmp(entry->media_type, OCV_MEDIA_TYPE_INDEX) ||
         !strcmp(entry->media_type, OCV_MEDIA_TYPE_DOCKER_LIST))
         return OCV_REJECT_NESTED;
-    if (!is_manifest_type(entry->media_type))
+    if (!ocv_media_type_is_manifest(entry->media_type))
         return OCV_REJECT_MEDIA_TYPE;
     /* of a real image: BuildKit and podman may repeat the config's type there */
     if (artifact && *artifact && strcmp(artifact, OCV_MEDIA_TYPE_CONFIG) != 0 &&
         strcmp(artifact, "application/vnd.docker.container.image.v1+json") != 0 &&
-        !is_manifest_type(artifact))
+        !ocv_media_type_is_manifest(artifact))
         return OCV_REJECT_ARTIFACT;
     const struct ocv_platform *p = &entry->platform;
     if (entry->has_platform && p->os && p->architecture && !strcmp(p->os, "unknown") &&
@@ -127,7 +122,7 @@ int ocv_index_reject_entry(struct ocv_index *index, struct ocv_entry *entry, enu
     if (entry->code != OCV_REJECT_NONE)
         return OCV_OK;
     entry->code = code;
-    char *copy = ocv_arena_copy(&index->arena, detail, strlen(detail));
+    char *copy = ocv_arena_text(&index->arena, detail);
     if (!copy)
         return ocv_error_nomem(err);
     ocv_text_clean(copy);

@@ -47,11 +47,6 @@ static int compare_indirect(const void *a, const void *b, void *list)
     return ocv_property_compare(&p[*(const uint32_t *)a], &p[*(const uint32_t *)b]);
 }
 
-static const char *keep_text(struct ocv_index *index, const char *s)
-{
-    return ocv_arena_copy(&index->arena, s, strlen(s));
-}
-
 int ocv_index_intern(struct ocv_index *index, struct ocv_properties *const *sets,
                      struct ocv_error *err)
 {
@@ -89,9 +84,9 @@ int ocv_index_intern(struct ocv_index *index, struct ocv_properties *const *sets
         struct ocv_property p = t.list[order[i]], *before = &index->properties[i ? i - 1 : 0];
         bool same_ns = i && !strcmp(before->ns, p.ns);
         bool same_feature = same_ns && !strcmp(before->feature, p.feature);
-        p.ns = same_ns ? before->ns : keep_text(index, p.ns);
-        p.feature = same_feature ? before->feature : keep_text(index, p.feature);
-        p.value = keep_text(index, p.value);
+        p.ns = same_ns ? before->ns : ocv_arena_text(&index->arena, p.ns);
+        p.feature = same_feature ? before->feature : ocv_arena_text(&index->arena, p.feature);
+        p.value = ocv_arena_text(&index->arena, p.value);
         if (!p.ns || !p.feature || !p.value)
             return ocv_error_nomem(err);
         index->properties[i] = p;

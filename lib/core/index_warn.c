@@ -24,7 +24,7 @@ int ocv_index_warn(struct ocv_index *index, struct ocv_error *err, const char *f
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     ocv_text_clean(text);
-    const char *copy = ocv_arena_copy(&index->arena, text, strlen(text));
+    const char *copy = ocv_arena_text(&index->arena, text);
     if (!copy)
         return ocv_error_nomem(err);
     index->warnings[index->n_warnings++] = copy;

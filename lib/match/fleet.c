@@ -110,7 +110,7 @@ int ocv_fleet_add_of(struct ocv_fleet *fleet, const struct ocv_node *node, size_
         return ocv_error_set(err, OCV_ERR_DATA, "more than %u nodes", OCV_FLEET_NODES_MAX);
     struct fleet_node *added = ocv_array_grow(&fleet->nodes, fleet->n_nodes);
     if (added)
-        added->name = ocv_arena_copy(&fleet->arena, node->name, strlen(node->name));
+        added->name = ocv_arena_text(&fleet->arena, node->name);
     if (!added || !added->name)
         return ocv_error_nomem(err);
     OCV_TRY(ocv_names_add(&fleet->by_name, fleet, fleet->n_nodes, err));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 #include "lib/match/match_internal.h"
 
 #include <stdlib.h>
@@ -10,10 +11,8 @@
 /* The slot of a name, or the free one where it belongs. */
 static size_t slot_of(const struct ocv_names *names, const void *data, const char *name)
 {
-    /* FNV-1a: names of nodes come from administrators, and a fleet has a limit */
-    uint64_t h = 14695981039346656037u;
-    for (const char *c = name; *c; c++)
-        h = (h ^ (unsigned char)*c) * 1099511628211u;
+    /* names of nodes come from administrators, and a fleet has a limit */
+    uint64_t h = ocv_text_hash(name, strlen(name));
     size_t at = (size_t)(h ^ (h >> 32)) & (names->room - 1);
     while (names->slots[at] && strcmp(names->name_of(data, names->slots[at] - 1), name) != 0)
         at = (at + 1) & (names->room - 1);

@@ -5,6 +5,7 @@
  * no tags: a server that filters tags sends empty pages between others. */
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
+#include "lib/base/text.h"
 #include "lib/registry/registry_internal.h"
 
 #include <stdio.h>
@@ -33,14 +34,6 @@ struct tag_listing {
     struct seen *seen;
 };
 
-static uint64_t hash_of(const char *bytes, size_t len)
-{
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (unsigned char)bytes[i]) * 1099511628211u;
-    return hash;
-}
-
 static bool seen_before(const struct seen *seen, uint64_t hash)
 {
     for (size_t i = 0; i < seen->n; i++)
@@ -66,7 +59,7 @@ static int on_head(void *data, const struct ocv_stream_head *head)
     for (const char *p = query; *p; p++)
         if (*p <= ' ' || *p >= 0x7f || *p == '#')
             return 0;
-    uint64_t hash = hash_of(query, strlen(query));
+    uint64_t hash = ocv_text_hash(query, strlen(query));
     if (seen_before(l->seen, hash))
         return 0;
     remember(l->seen, hash);
@@ -113,7 +106,7 @@ static int take_tag(void *data, const char *tag)
 static int on_body(void *data, const char *bytes, size_t len)
 {
     struct tag_listing *l = data;
-    uint64_t hash = hash_of(bytes, len);
+    uint64_t hash = ocv_text_hash(bytes, len);
     size_t before = l->n;
     if (seen_before(l->seen, hash)) { /* the end */
         l->query[0] = '\0';

@@ -31,16 +31,6 @@ static int append_file(struct ocv_buffer *out, const char *path, struct ocv_erro
     return OCV_ERR_CONFIG;
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static int is_visible(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.';
-}
-
 static int read_certs_d(struct ocv_registry_host *host, const char *root, bool anonymous,
                         struct ocv_error *err)
 {
@@ -50,7 +40,7 @@ static int read_certs_d(struct ocv_registry_host *host, const char *root, bool a
     if (snprintf(dir, sizeof(dir), "%s/%s", root, host->name) >= (int)sizeof(dir))
         return OCV_OK;
     struct dirent **names = NULL;
-    int n = scandir(dir, &names, is_visible, by_name);
+    int n = scandir(dir, &names, ocv_directory_visible, ocv_directory_order);
     int status = OCV_OK;
     for (int i = 0; i < n; i++) {
         if (status == OCV_OK && i < CERTS_D_FILES_MAX) {

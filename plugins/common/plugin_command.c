@@ -8,20 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static int stop_here(const struct ocv_option_given *given, struct ocv_error *err)
-{
-    (void)given;
-    (void)err;
-    return OCV_OPTION_STOP;
-}
-
-static const struct ocv_option common_options[] = {{.name = "help",
-                                                    .letter = 'h',
-                                                    .names = "-h, --help, --version",
-                                                    .help = "",
-                                                    OCV_OPTION_CALL(stop_here)},
-                                                   {.name = "version", OCV_OPTION_CALL(stop_here)},
-                                                   OCV_OPTIONS_END};
+static const struct ocv_option common_options[] = {
+    {.name = "help",
+     .letter = 'h',
+     .names = "-h, --help, --version",
+     .help = "",
+     OCV_OPTION_CALL(ocv_option_stop)},
+    {.name = "version", OCV_OPTION_CALL(ocv_option_stop)},
+    OCV_OPTIONS_END};
 
 int plugin_read(const struct plugin_command *command, void *into, int argc, char **argv)
 {

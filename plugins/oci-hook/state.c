@@ -20,12 +20,6 @@ static const char *const name_keys[] = {
     "io.kubernetes.cri-o.ImageName", "io.kubernetes.cri.image-name",
     "io.podman.annotations.image-name", "org.opencontainers.image.ref.name"};
 
-static const char *get_text(const json_t *object, const char *key)
-{
-    const char *text = ocv_json_text(object, key);
-    return text && *text ? text : NULL;
-}
-
 json_t *state_parse(int fd)
 {
     ocv_auto_buffer text;
@@ -41,7 +35,7 @@ json_t *state_parse(int fd)
 static json_t *read_bundle(const json_t *state, bool *unread)
 {
     char path[4096];
-    const char *bundle = get_text(state, "bundle");
+    const char *bundle = ocv_json_some_text(state, "bundle");
     if (!bundle)
         return NULL;
     *unread = true;
@@ -62,7 +56,7 @@ static json_t *read_bundle(const json_t *state, bool *unread)
  * point, "ROOT/DRIVER/LAYER/merged". */
 static bool find_graph_root(const json_t *annotations, char *out, size_t size)
 {
-    const char *mount = get_text(annotations, "io.kubernetes.cri-o.MountPoint");
+    const char *mount = ocv_json_some_text(annotations, "io.kubernetes.cri-o.MountPoint");
     if (!mount || snprintf(out, size, "%s", mount) >= (int)size)
         return false;
     for (int i = 0; i < 3; i++) {
@@ -102,18 +96,18 @@ bool state_read(const json_t *json, struct container_state *out)
     json_decref(config);
     const json_t *annotations = out->annotations;
     for (size_t i = 0; i < sizeof(name_keys) / sizeof(*name_keys) && !q->reference; i++)
-        q->reference = get_text(annotations, name_keys[i]);
-    q->digest = find_digest(get_text(annotations, "dev.ocivariant.digest"));
-    q->label = get_text(annotations, OCV_ANNOTATION_LABEL);
-    q->properties = get_text(annotations, OCV_ANNOTATION_PROPERTIES);
+        q->reference = ocv_json_some_text(annotations, name_keys[i]);
+    q->digest = find_digest(ocv_json_some_text(annotations, "dev.ocivariant.digest"));
+    q->label = ocv_json_some_text(annotations, OCV_ANNOTATION_LABEL);
+    q->properties = ocv_json_some_text(annotations, OCV_ANNOTATION_PROPERTIES);
     if (q->digest || q->properties)
         return true;
-    const char *bundle = get_text(json, "bundle");
+    const char *bundle = ocv_json_some_text(json, "bundle");
     bool other = find_graph_root(annotations, root, sizeof(root));
     if (bundle && storage_find(bundle, other ? root : NULL, &out->image))
         q->digest = out->image.digest;
     else /* the requested digest, which may be an index's */
-        q->digest = find_digest(get_text(annotations, "io.kubernetes.cri-o.ImageRef"));
+        q->digest = find_digest(ocv_json_some_text(annotations, "io.kubernetes.cri-o.ImageRef"));
     if (!q->digest && q->reference && strchr(q->reference, '@'))
         q->digest = find_digest(q->reference);
     if (!q->digest)

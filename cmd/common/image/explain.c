@@ -2,6 +2,7 @@
 #include "cmd/common/image/image.h"
 #include "cmd/common/names.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 #include "lib/core/resolve/resolve_internal.h"
 
 #include <string.h>
@@ -54,19 +55,6 @@ int explain_matched(const struct image *image, const struct ocv_decision *decisi
     return n > max ? ocv_buffer_printf(out, err, " and %zu more", n - max) : OCV_OK;
 }
 
-/* Is the namespace in "priority, own"? */
-static bool is_listed(const char *list, const char *ns)
-{
-    size_t len = strlen(ns);
-    for (const char *at = list ? list : ""; *at; at += strspn(at, ", ")) {
-        size_t n = strcspn(at, ", ");
-        if (n == len && !memcmp(at, ns, n))
-            return true;
-        at += n;
-    }
-    return false;
-}
-
 int explain_brief(const struct image *image, const struct ocv_decision *decision,
                   const struct ocv_entry *entry, size_t max, struct ocv_buffer *out,
                   struct ocv_error *err)
@@ -80,7 +68,7 @@ int explain_brief(const struct image *image, const struct ocv_decision *decision
     OCV_TRY(ocv_index_describe(image->index, entry, &properties, &own, err));
     for (size_t i = 0; i < n; i++) {
         struct ocv_property p = ocv_index_property(image->index, ids[i]);
-        if (is_listed(own.data, p.ns) || told++ >= max)
+        if (ocv_text_listed(own.data, p.ns) || told++ >= max)
             continue;
         if (told > 1)
             OCV_TRY(ocv_buffer_printf(out, err, ", "));

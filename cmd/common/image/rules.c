@@ -8,6 +8,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/file.h"
+#include "lib/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -151,11 +152,6 @@ static int add_tag(void *data, const char *tag)
     return rules_tags_add(v->tags, tag, &v->failure) < 0 ? 1 : 0;
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 int rules_list_tags(struct cli *cli, const struct ocv_reference *reference, struct rules_tags *out,
                     struct ocv_error *err)
 {
@@ -173,7 +169,7 @@ int rules_list_tags(struct cli *cli, const struct ocv_reference *reference, stru
         return status;
     }
     if (out->n)
-        qsort(out->list, out->n, sizeof(*out->list), by_bytes);
+        qsort(out->list, out->n, sizeof(*out->list), ocv_text_order);
     return OCV_OK;
 }
 

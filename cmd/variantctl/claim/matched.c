@@ -4,14 +4,10 @@
 #include "cmd/common/names.h"
 #include "cmd/variantctl/fleet/fleet_verbs.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
 
 int claim_match(struct cli *cli, const struct claim_job *job, const struct image *image,
                 struct claim_matched *out, struct ocv_error *err)
@@ -62,7 +58,7 @@ int claim_match(struct cli *cli, const struct claim_job *job, const struct image
         if (runs)
             out->classes[out->n_classes++] = ocv_fleet_class(out->fleet, i);
     }
-    qsort(out->classes, out->n_classes, sizeof(*out->classes), compare_names);
+    qsort(out->classes, out->n_classes, sizeof(*out->classes), ocv_text_order);
     return OCV_OK;
 }
 

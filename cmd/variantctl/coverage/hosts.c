@@ -46,16 +46,11 @@ static bool is_machine(const char *path)
     return is_directory(below[0]) || is_directory(below[1]);
 }
 
-static int not_hidden(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.';
-}
-
 static int add_directory(struct coverage *c, const char *dir, struct ocv_error *err)
 {
     struct dirent **names = NULL;
     size_t before = c->n;
-    int n = scandir(dir, &names, not_hidden, ocv_directory_order), status = OCV_OK;
+    int n = scandir(dir, &names, ocv_directory_visible, ocv_directory_order), status = OCV_OK;
     if (n < 0)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s cannot be read", dir);
     for (int i = 0; i < n; i++) {

@@ -3,18 +3,14 @@
 #include "cmd/common/image/image.h"
 #include "cmd/variantctl/index/index_verbs.h"
 #include "lib/base/format/json.h"
+#include "lib/core/core_internal.h"
 
 #include <string.h>
-
-static const char *text_or(const char *s)
-{
-    return s ? s : "";
-}
 
 /* Compare platforms without the x- variant, which follows from the label. */
 static const char *plain_variant(const struct ocv_entry *e)
 {
-    const char *v = text_or(e->platform.variant);
+    const char *v = ocv_or_empty(e->platform.variant);
     return e->label || ocv_platform_is_hidden(v) ? "" : v;
 }
 
@@ -26,10 +22,10 @@ static bool same_entry(const struct ocv_entry *a, const struct ocv_entry *b)
     if (!image_a)
         return !strcmp(a->digest, b->digest);
     const struct ocv_platform *p = &a->platform, *q = &b->platform;
-    bool same = !strcmp(text_or(a->label), text_or(b->label)) &&
-                !strcmp(text_or(p->os), text_or(q->os)) &&
-                !strcmp(text_or(p->architecture), text_or(q->architecture)) &&
-                !strcmp(text_or(p->os_version), text_or(q->os_version)) &&
+    bool same = !strcmp(ocv_or_empty(a->label), ocv_or_empty(b->label)) &&
+                !strcmp(ocv_or_empty(p->os), ocv_or_empty(q->os)) &&
+                !strcmp(ocv_or_empty(p->architecture), ocv_or_empty(q->architecture)) &&
+                !strcmp(ocv_or_empty(p->os_version), ocv_or_empty(q->os_version)) &&
                 !strcmp(plain_variant(a), plain_variant(b)) && p->n_os_features == q->n_os_features;
     for (size_t i = 0; same && i < p->n_os_features; i++) /* both are sorted */
         same = !strcmp(p->os_features[i], q->os_features[i]);

@@ -13,12 +13,6 @@
 
 #define OS_FEATURES_MAX 64u
 
-static const char *text_in(const json_t *object, const char *key)
-{
-    const char *text = ocv_json_text(object, key);
-    return text && *text ? text : NULL;
-}
-
 static struct index_image *new_job(struct build *b, size_t image, const char *label,
                                    struct ocv_error *err)
 {
@@ -99,15 +93,16 @@ static int list_job(struct build *b, const struct item *item, struct index_image
                                        OCV_MANIFEST_MAX, OCV_JSON_VALUES_MAX, &root, err);
     if (status < 0)
         return ocv_error_prefix(err, "%s", item->reference);
-    struct ocv_edit_image image = {.label = job->label,
-                                   .properties = properties,
-                                   .descriptor = job->child.descriptor,
-                                   .replace = b->replace,
-                                   .platform = {.os = text_in(root, "os"),
-                                                .architecture = text_in(root, "architecture"),
-                                                .variant = text_in(root, "variant"),
-                                                .os_version = text_in(root, "os.version"),
-                                                .os_features = features}};
+    struct ocv_edit_image image = {
+        .label = job->label,
+        .properties = properties,
+        .descriptor = job->child.descriptor,
+        .replace = b->replace,
+        .platform = {.os = ocv_json_some_text(root, "os"),
+                     .architecture = ocv_json_some_text(root, "architecture"),
+                     .variant = ocv_json_some_text(root, "variant"),
+                     .os_version = ocv_json_some_text(root, "os.version"),
+                     .os_features = features}};
     const json_t *list = json_object_get(root, "os.features");
     for (size_t i = 0; i < json_array_size(list) && i < OS_FEATURES_MAX; i++) {
         const char *feature = json_string_value(json_array_get(list, i));

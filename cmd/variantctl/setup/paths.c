@@ -4,6 +4,7 @@
 #include "cmd/variantctl/setup/setup_internal.h"
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -138,11 +139,6 @@ bool setup_exists(const struct setup *setup, const char *path, bool directory)
     return there;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 void setup_names_free(struct setup_names *names)
 {
     for (size_t i = 0; i < names->n; i++)
@@ -176,6 +172,6 @@ int setup_list(const struct setup *setup, const char *path, struct setup_names *
         out->n++;
     }
     if (out->n)
-        qsort(out->list, out->n, sizeof(*out->list), by_name);
+        qsort(out->list, out->n, sizeof(*out->list), ocv_text_order);
     return OCV_OK;
 }

@@ -5,6 +5,7 @@
 #include "cmd/variantd/mirror/mirror_internal.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
+#include "lib/core/core_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +119,7 @@ static int find_choice(struct lookup *l, struct tag **tag, struct mirror_choice 
     *out = top && !ruled ? known_choice(l, top->digest) : NULL;
     if (*out)
         return OCV_OK;
-    if (top && !(*top->digest && media_type_is_manifest(top->media_type))) {
+    if (top && !(*top->digest && ocv_media_type_is_manifest(top->media_type))) {
         /* GET by tag: if upstream has changed since the HEAD, these bytes are still consistent. */
         ocv_auto(document) document = NULL;
         struct key key;

@@ -5,6 +5,7 @@
  * repository, so a false size in one does not affect another. */
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/mirror/mirror_internal.h"
+#include "lib/core/core_internal.h"
 
 #include <stdlib.h>
 
@@ -64,7 +65,7 @@ void sizes_learn(const struct mirror *mirror, const struct ocv_reference *refere
                  const char *media_type, const struct ocv_buffer *body)
 {
     ocv_auto(ocv_manifest) manifest = NULL;
-    if (!media_type_is_manifest(media_type))
+    if (!ocv_media_type_is_manifest(media_type))
         return;
     budget_read_begin(body->len);
     if (ocv_manifest_parse(body->data, body->len, media_type, &manifest, NULL) == OCV_OK) {

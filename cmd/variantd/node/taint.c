@@ -56,12 +56,6 @@ static int ask(struct taint_remover *r, const char *method, const char *path, co
     return *out ? OCV_OK : ocv_error_set(err, OCV_ERR_DATA, "the API server's answer is no JSON");
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 /* The patch that takes every taint of our key from a Node; NULL: it has none, or no memory. */
 static char *taint_patch(const struct taint_remover *r, const json_t *node)
 {
@@ -69,7 +63,7 @@ static char *taint_patch(const struct taint_remover *r, const json_t *node)
     json_t *patch = json_array();
     for (size_t i = json_array_size(taints); i-- > 0;) { /* from the end: places stay as they are */
         char place[64], key[80];
-        if (strcmp(text_of(json_array_get(taints, i), "key"), r->key) != 0)
+        if (strcmp(ocv_json_text_or(json_array_get(taints, i), "key", ""), r->key) != 0)
             continue;
         snprintf(place, sizeof(place), "/spec/taints/%zu", i);
         snprintf(key, sizeof(key), "%s/key", place);
@@ -85,7 +79,7 @@ static char *taint_patch(const struct taint_remover *r, const json_t *node)
 /* Take it from the Node; `*had`: there was one. */
 static int take(struct taint_remover *r, const json_t *node, bool *had, struct ocv_error *err)
 {
-    const char *name = text_of(json_object_get(node, "metadata"), "name");
+    const char *name = ocv_json_text_or(json_object_get(node, "metadata"), "name", "");
     json_t *after = NULL;
     char path[512];
     ocv_auto_free char *patch = taint_patch(r, node);
@@ -119,7 +113,7 @@ static int take_own(struct taint_remover *r, struct ocv_error *err)
 static int take_expired(struct taint_remover *r, const json_t *node, json_t *fresh,
                         struct ocv_error *err)
 {
-    const char *name = text_of(json_object_get(node, "metadata"), "name");
+    const char *name = ocv_json_text_or(json_object_get(node, "metadata"), "name", "");
     ocv_auto_free char *patch = taint_patch(r, node);
     bool had;
     if (!patch)
@@ -161,7 +155,7 @@ static int take_all_expired(struct taint_remover *r, struct ocv_error *err)
                     first = why;
             }
             /* base64url of the API server; anything else would change the request */
-            const char *more = text_of(json_object_get(page, "metadata"), "continue");
+            const char *more = ocv_json_text_or(json_object_get(page, "metadata"), "continue", "");
             size_t n = strlen(more);
             if (n < sizeof(next) &&
                 strspn(more, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

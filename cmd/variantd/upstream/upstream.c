@@ -317,12 +317,6 @@ struct ocv_registry *client_registry(struct client *client)
     return client->registry;
 }
 
-bool media_type_is_manifest(const char *media_type)
-{
-    return !strcmp(media_type, OCV_MEDIA_TYPE_MANIFEST) ||
-           !strcmp(media_type, OCV_MEDIA_TYPE_DOCKER_MANIFEST);
-}
-
 static int on_head(void *data, const struct ocv_stream_head *from)
 {
     struct head *head = data;

@@ -82,9 +82,6 @@ int upstream_head(const struct source *from, const struct ocv_reference *referen
 int upstream_get(const struct source *from, const struct ocv_reference *reference,
                  const char *digest, struct document **out, struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** True for the type of an image manifest, which has no variants by itself. */
-bool media_type_is_manifest(const char *media_type);
-
 /* A directory with an OCI layout that replaces a registry. Everything is read when asked for, so
  * content copied into the directory is served immediately. */
 

@@ -53,6 +53,12 @@ static inline const char *ocv_json_text_or(const json_t *object, const char *key
     const char *text = ocv_json_text(object, key);
     return text ? text : otherwise;
 }
+/** A member's text, or NULL if it is none or an empty one. Borrowed. */
+static inline const char *ocv_json_some_text(const json_t *object, const char *key)
+{
+    const char *text = ocv_json_text(object, key);
+    return text && *text ? text : NULL;
+}
 /** Append `json` as text with jansson's flags. */
 int ocv_json_append(const json_t *json, size_t flags, struct ocv_buffer *out,
                     struct ocv_error *err) OCV_WARN_UNUSED;

@@ -38,7 +38,7 @@ int ocv_claim_add_text(struct ocv_arena *arena, const char ***list, size_t *n, s
         *list = bigger;
         *max = more;
     }
-    const char *copy = ocv_arena_copy(arena, text, strlen(text));
+    const char *copy = ocv_arena_text(arena, text);
     if (!copy)
         return ocv_error_nomem(err);
     (*list)[(*n)++] = copy;
@@ -170,7 +170,7 @@ static int find_places(struct ocv_claim_work *work, const struct view_list *view
         struct ocv_arena *arena = &work->claim->arena;
         if (!list)
             to->list = list = ocv_arena_alloc(arena, VIEWS_MAX, sizeof(*list));
-        char *copy = ocv_arena_copy(arena, architecture, strlen(architecture));
+        char *copy = ocv_arena_text(arena, architecture);
         char *label = level > 1 ? ocv_arena_printf(arena, OCV_LEVEL_LABEL "%u", level) : NULL;
         if (!list || !copy || (level > 1 && !label))
             return ocv_error_nomem(err);

@@ -37,15 +37,6 @@ bool ocv_content_is_text(const char *path)
            ocv_text_ends(path, ".dist-info/variant.json");
 }
 
-/* FNV-1a, 64 bits. A publisher who makes two paths collide hides a file of that image only. */
-static uint64_t hash_path(const char *path, size_t len)
-{
-    uint64_t hash = 0xcbf29ce484222325;
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (unsigned char)path[i]) * 0x100000001b3;
-    return hash;
-}
-
 /* Count memory that is kept, including the allocator's header of each string. */
 static int count_bytes(struct ocv_content_report *report, size_t bytes, struct ocv_error *err)
 {
@@ -78,7 +69,8 @@ int ocv_content_report_file(struct ocv_content_report *report, const char *path,
         uint64_t *place = ocv_array_grow(&report->others, report->n_others);
         if (!place)
             return ocv_error_nomem(err);
-        *place = hash_path(path, strlen(path));
+        /* a publisher who makes two paths collide hides a file of that image only */
+        *place = ocv_text_hash(path, strlen(path));
         report->n_others++;
         return OCV_OK;
     }
@@ -170,11 +162,6 @@ int ocv_content_report_whiteout(struct ocv_content_report *report, const char *p
     return 1;
 }
 
-static int compare_strings(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static int compare_hashes(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -190,9 +177,9 @@ static int compare_files(const void *a, const void *b)
 void ocv_content_report_sort(struct ocv_content_report *report)
 {
     if (report->n_removed)
-        qsort(report->removed, report->n_removed, sizeof(char *), compare_strings);
+        qsort(report->removed, report->n_removed, sizeof(char *), ocv_text_order);
     if (report->n_opaque)
-        qsort(report->opaque, report->n_opaque, sizeof(char *), compare_strings);
+        qsort(report->opaque, report->n_opaque, sizeof(char *), ocv_text_order);
     bool sorted = true; /* as what comes from the cache is */
     for (size_t i = 1; i < report->n_others && sorted; i++)
         sorted = report->others[i - 1] <= report->others[i];
@@ -204,13 +191,13 @@ void ocv_content_report_sort(struct ocv_content_report *report)
 
 static bool has_string(char *const *list, size_t n, char *text)
 {
-    return n && bsearch(&text, list, n, sizeof(*list), compare_strings);
+    return n && bsearch(&text, list, n, sizeof(*list), ocv_text_order);
 }
 
 bool ocv_content_report_names(const struct ocv_content_report *report, char *path)
 {
     const struct ocv_content_file wanted = {.path = path};
-    uint64_t hash = hash_path(path, strlen(path));
+    uint64_t hash = ocv_text_hash(path, strlen(path));
     return (report->n_files &&
             bsearch(&wanted, report->files, report->n_files, sizeof(wanted), compare_files)) ||
            (report->n_others &&

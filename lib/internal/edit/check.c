@@ -3,6 +3,7 @@
  * library itself would not fully use is refused. */
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
+#include "lib/base/text.h"
 #include "lib/internal/edit/edit_internal.h"
 #include "ocivariant/vocabulary.h"
 
@@ -112,19 +113,6 @@ bool ocv_edit_declares(const struct ocv_index *index, const char *ns)
     return false;
 }
 
-bool ocv_edit_is_listed(const char *list, const char *name)
-{
-    size_t len = strlen(name);
-    for (const char *at = list ? list : ""; *at;) {
-        at += strspn(at, ", ");
-        size_t n = strcspn(at, ", ");
-        if (n == len && !memcmp(at, name, n))
-            return true;
-        at += n;
-    }
-    return false;
-}
-
 /* A likely typing error is not listed as a namespace. */
 static int fail_undeclared(const struct ocv_edit *edit, struct ocv_property p,
                            struct ocv_error *err)
@@ -137,7 +125,7 @@ static int fail_undeclared(const struct ocv_edit *edit, struct ocv_property p,
              edit->yaml ? "'namespaces: [%.300s%s%s]'" : "--namespaces '%.300s%s%s'",
              now ? now : "", now && *now ? ", " : "", wrong ? meant : p.ns);
     ocv_error_set(err, OCV_ERR_DATA, "the namespaces of the index leave out '%s'", p.ns);
-    if (wrong && ocv_edit_is_listed(now, meant))
+    if (wrong && ocv_text_listed(now, meant))
         ocv_error_hint(err, "did you mean %s :: %s :: %s?", meant, p.feature, p.value);
     else if (wrong)
         ocv_error_hint(err, "did you mean %s :: %s :: %s? Then %s, too, most important first",

@@ -63,8 +63,6 @@ int ocv_edit_read(const void *bytes, size_t len, struct ocv_edit **out,
 int ocv_edit_write(const struct ocv_edit *edit, struct ocv_buffer *out,
                    struct ocv_error *err) OCV_WARN_UNUSED;
 
-/** Is the name in "a, b, c"? NULL is the empty list. */
-bool ocv_edit_is_listed(const char *list, const char *name);
 /** Does the index list the namespace? */
 bool ocv_edit_declares(const struct ocv_index *index, const char *ns);
 /** Append the list of namespaces that readers assume where the annotation is absent. */

@@ -2,6 +2,7 @@
 /* One entry of an index that is being edited: its bytes and its parsed members. */
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
+#include "lib/core/core_internal.h"
 #include "lib/internal/edit/edit_internal.h"
 
 #include <errno.h>
@@ -31,8 +32,7 @@ static void classify_entry(struct ocv_edit_entry *e)
     const char *type = ocv_json_text_or(e->json, "mediaType", "");
     const char *artifact = ocv_json_text_or(e->json, "artifactType", "");
     bool reference = json_object_get(annotations, OCV_ANNOTATION_REFERENCE_TYPE);
-    bool manifest =
-        !strcmp(type, OCV_MEDIA_TYPE_MANIFEST) || !strcmp(type, OCV_MEDIA_TYPE_DOCKER_MANIFEST);
+    bool manifest = ocv_media_type_is_manifest(type);
     bool unknown = !strcmp(e->os, "unknown") && !strcmp(e->architecture, "unknown");
     bool plain = !*artifact || !strcmp(artifact, OCV_MEDIA_TYPE_CONFIG) ||
                  !strcmp(artifact, "application/vnd.docker.container.image.v1+json");

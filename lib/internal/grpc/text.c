@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "lib/base/text.h"
 #include "lib/base/buffer_internal.h"
 #include "lib/base/cleanup.h"
 #include "lib/internal/grpc/grpc_internal.h"
@@ -45,21 +46,12 @@ void grpc_encode_message(const char *text, char *out, size_t size)
     out[n] = '\0';
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 void grpc_decode_message(const char *text, char *out, size_t size)
 {
     size_t n = 0;
     for (const char *p = text; *p && n + 1 < size; p++) {
-        int high = *p == '%' ? hex_digit(p[1]) : -1;
-        int low = high >= 0 ? hex_digit(p[2]) : -1;
+        int high = *p == '%' ? ocv_text_hex(p[1]) : -1;
+        int low = high >= 0 ? ocv_text_hex(p[2]) : -1;
         bool escaped = low >= 0 && (high || low); /* no NUL inside a text */
         out[n++] = (char)(escaped ? high << 4 | low : *p);
         p += escaped ? 2 : 0;

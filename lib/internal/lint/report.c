@@ -21,7 +21,7 @@ static const char *keep_text(struct ocv_lint *lint, const char *text)
 {
     struct ocv_error line = {0};
     ocv_error_set(&line, OCV_ERR_CHECK, "%s", text);
-    char *copy = ocv_arena_copy(&lint->report->arena, line.message, strlen(line.message));
+    char *copy = ocv_arena_text(&lint->report->arena, line.message);
     if (!copy)
         lint->status = ocv_error_nomem(lint->err);
     return copy ? copy : "";

@@ -4,6 +4,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/file.h"
 #include "lib/base/format/encodings.h"
+#include "lib/base/text.h"
 #include "lib/internal/slim/slim_internal.h"
 #include "ocivariant/digest.h"
 
@@ -92,16 +93,11 @@ static int write_padding(struct run *run, int64_t size, struct ocv_error *err)
     return write_bytes(run, zeros, (size_t)(ocv_slim_blocks(size) - size), err);
 }
 
-static int compare_paths(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* A path's state; NULL: it is not in the list. */
 static struct state *state_of(const struct run *run, const char *path)
 {
     const char *const *found = bsearch(&path, run->layer->paths, run->layer->n_paths,
-                                       sizeof(*run->layer->paths), compare_paths);
+                                       sizeof(*run->layer->paths), ocv_text_order);
     return found ? &run->states[found - run->layer->paths] : NULL;
 }
 

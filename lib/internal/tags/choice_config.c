@@ -16,8 +16,7 @@ int ocv_tag_read_document(const struct ocv_tag_source *source, struct ocv_tag_fi
 {
     struct ocv_descriptor *d = &f->candidate.descriptor, seen;
     enum ocv_document_kind kind = OCV_DOCUMENT_MANIFEST;
-    if (d->size >= 0 && (strcmp(d->media_type, OCV_MEDIA_TYPE_MANIFEST) == 0 ||
-                         strcmp(d->media_type, OCV_MEDIA_TYPE_DOCKER_MANIFEST) == 0))
+    if (d->size >= 0 && ocv_media_type_is_manifest(d->media_type))
         return OCV_OK;
     int status = source->get(source->data, d->digest, &f->body, &seen, err);
     if (status == OCV_OK)

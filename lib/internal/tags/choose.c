@@ -156,11 +156,6 @@ static struct ocv_tag_fixed *fixed_in(const struct ocv_tag_choice *choice,
     return NULL;
 }
 
-static const char *copy_to(struct ocv_index *index, const char *text)
-{
-    return ocv_arena_copy(&index->arena, text, strlen(text));
-}
-
 /* The previous one is kept until there is another. */
 static int make_index(struct ocv_tag_choice *choice, enum ocv_tag_unread unread,
                       const struct ocv_profile *profile, struct ocv_error *err)
@@ -179,8 +174,8 @@ static int make_index(struct ocv_tag_choice *choice, enum ocv_tag_unread unread,
     }
     OCV_TRY(ocv_tag_index(list, choice->n, unread, profile, &text, err));
     OCV_TRY(ocv_index_parse(text.data, text.len, OCV_MEDIA_TYPE_INDEX, &index, err));
-    index->rule = copy_to(index, ocv_tag_choice_family(choice));
-    index->group = copy_to(index, ocv_tag_choice_group(choice));
+    index->rule = ocv_arena_text(&index->arena, ocv_tag_choice_family(choice));
+    index->group = ocv_arena_text(&index->arena, ocv_tag_choice_group(choice));
     if (!index->rule || !index->group)
         return ocv_error_nomem(err);
     /* Which entries stand for several tags. */
@@ -193,8 +188,8 @@ static int make_index(struct ocv_tag_choice *choice, enum ocv_tag_unread unread,
         const struct ocv_tag_fixed *f = fixed_in(choice, index, ocv_index_entry(index, i));
         if (!f || !f->doubt.message)
             continue;
-        doubts[i].message = copy_to(index, f->doubt.message);
-        doubts[i].hint = copy_to(index, f->doubt.hint);
+        doubts[i].message = ocv_arena_text(&index->arena, f->doubt.message);
+        doubts[i].hint = ocv_arena_text(&index->arena, f->doubt.hint);
         if (!doubts[i].message || !doubts[i].hint)
             return ocv_error_nomem(err);
     }

@@ -31,7 +31,7 @@ static int remember_text(struct parser *p, const char ***list, size_t *n, const 
     /* as many as a tag can have parts */
     if (!*list)
         *list = ocv_arena_alloc(&p->tag->arena, OCV_TAG_TEXT_MAX, sizeof(**list));
-    const char *copy = ocv_arena_copy(&p->tag->arena, text, strlen(text));
+    const char *copy = ocv_arena_text(&p->tag->arena, text);
     if (!*list || !copy)
         return ocv_error_nomem(p->err);
     if (*n < OCV_TAG_TEXT_MAX)
@@ -117,7 +117,7 @@ static int add_groups(struct parser *p, const struct ocv_tag_pair *groups, size_
             continue;
         if (!tag->groups)
             tag->groups = ocv_arena_alloc(&tag->arena, OCV_TAG_ITEMS_MAX, sizeof(*tag->groups));
-        const char *copy = ocv_arena_copy(&tag->arena, filled, strlen(filled));
+        const char *copy = ocv_arena_text(&tag->arena, filled);
         if (!tag->groups || !copy)
             return ocv_error_nomem(p->err);
         size_t at = tag->n_groups;
@@ -143,7 +143,7 @@ static bool ask_config(struct parser *p, const char *of, const char *part)
     for (size_t i = 0; i < tag->n_asks && !known; i++)
         known = strcmp(tag->asks[i], of) == 0;
     if (!known && tag->n_asks < OCV_TAG_ASKS_MAX) {
-        const char *copy = ocv_arena_copy(&tag->arena, part, strlen(part));
+        const char *copy = ocv_arena_text(&tag->arena, part);
         p->nomem = p->nomem || !copy;
         tag->asked_by[tag->n_asks] = copy ? copy : "";
         tag->asks[tag->n_asks++] = of;
@@ -183,7 +183,7 @@ static int take_item(struct parser *p, const struct ocv_tag_item *item, const ch
     const char **by = item->kind ? &p->said_by[kind_index(p->family, item->kind)] : NULL;
     if (by && *by && !item->repeat && strcmp(*by, part) != 0)
         OCV_TRY(fail_ambiguous(p, "%s after %s", part, *by));
-    else if (by && !(*by = ocv_arena_copy(&tag->arena, part, strlen(part))))
+    else if (by && !(*by = ocv_arena_text(&tag->arena, part)))
         return ocv_error_nomem(p->err);
     bool said = ask_config(p, item->config, part), answered = false;
     OCV_TRY(add_properties(p, item->gives, item->n_gives, text, captures));
@@ -334,7 +334,7 @@ static int parse_text(struct parser *p, const char *text)
         if (p->properties.len > before) {
             const char *added = p->properties.data + before;
             added += strspn(added, ", ");
-            tag->assumed = ocv_arena_copy(&tag->arena, added, strlen(added));
+            tag->assumed = ocv_arena_text(&tag->arena, added);
             p->nomem = p->nomem || !tag->assumed;
         }
         if (none)
@@ -358,9 +358,9 @@ int ocv_tag_read(const struct ocv_tag_family *family, const char *repository, co
     struct parser p = {.tag = tag, .family = family, .answers = answers, .err = err};
     ocv_buffer_init(&p.properties, OCV_ENTRY_PROPERTIES_BYTES_MAX);
     tag->family = family;
-    tag->repository = ocv_arena_copy(&tag->arena, repository, strlen(repository));
-    tag->reference = ocv_arena_copy(&tag->arena, reference, strlen(reference));
-    tag->tag = ocv_arena_copy(&tag->arena, text, strlen(text));
+    tag->repository = ocv_arena_text(&tag->arena, repository);
+    tag->reference = ocv_arena_text(&tag->arena, reference);
+    tag->tag = ocv_arena_text(&tag->arena, text);
     int status =
         tag->repository && tag->reference && tag->tag ? parse_text(&p, text) : ocv_error_nomem(err);
     ocv_buffer_free(&p.properties);

@@ -2,6 +2,7 @@
 /* /proc/cpuinfo: the flags that every processor has, and the architecture that it describes. The
  * kernel lists a flag only where it is usable, so XCR0 needs no second look here. */
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 #include "lib/probe/cpu/cpuid.h"
 
 #include <ctype.h>
@@ -249,13 +250,8 @@ void ocv_cpuinfo_free(struct ocv_cpuinfo *cpuinfo)
     *cpuinfo = (struct ocv_cpuinfo){0};
 }
 
-static int by_name(const void *key, const void *item)
-{
-    return strcmp(key, *(const char *const *)item);
-}
-
 bool ocv_cpuinfo_has(const struct ocv_cpuinfo *cpuinfo, const char *flag)
 {
-    return cpuinfo->n_flags > 0 && bsearch(flag, cpuinfo->flags, cpuinfo->n_flags,
-                                           sizeof(*cpuinfo->flags), by_name) != NULL;
+    return cpuinfo->n_flags > 0 && bsearch(&flag, cpuinfo->flags, cpuinfo->n_flags,
+                                           sizeof(*cpuinfo->flags), ocv_text_order) != NULL;
 }

@@ -25,11 +25,6 @@ void ocv_executable_name(const char *file, char out[OCV_EXECUTABLE_NAME_MAX + 1]
     out[n] = '\0';
 }
 
-static int is_visible(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.';
-}
-
 /* Why this file is not run, or NULL. Links are not followed: their targets' directories could
  * belong to any user. */
 static const char *find_refusal(int directory, const char *file)
@@ -49,7 +44,7 @@ static int list_programs(const char *directory, int fd, const char *distrust,
                          struct ocv_executables *set, struct ocv_error *err)
 {
     struct dirent **entries;
-    int n = scandirat(fd, ".", &entries, is_visible, ocv_directory_order);
+    int n = scandirat(fd, ".", &entries, ocv_directory_visible, ocv_directory_order);
     if (n < 0)
         return errno == ENOMEM
                    ? ocv_error_nomem(err)

@@ -105,19 +105,13 @@ static bool copy_text(char **out, const char *text, size_t len)
     return *out || !len;
 }
 
-/* A member that is a text, and not an empty one. */
-static const char *text_of(const json_t *entry, const char *key)
-{
-    const char *text = ocv_json_text(entry, key);
-    return text && *text ? text : NULL;
-}
-
 static int read_entry(const json_t *entry, struct ocv_credentials *out, struct ocv_error *err)
 {
-    const char *auth = text_of(entry, "auth"), *user = text_of(entry, "username");
-    const char *password = text_of(entry, "password");
-    const char *identity = text_of(entry, "identitytoken");
-    const char *token = text_of(entry, "registrytoken");
+    const char *auth = ocv_json_some_text(entry, "auth"),
+               *user = ocv_json_some_text(entry, "username");
+    const char *password = ocv_json_some_text(entry, "password");
+    const char *identity = ocv_json_some_text(entry, "identitytoken");
+    const char *token = ocv_json_some_text(entry, "registrytoken");
     int status = OCV_OK;
     *out = (struct ocv_credentials){0};
     if (auth) {

@@ -108,7 +108,7 @@ int ocv_content_sight(struct ocv_content_reader *r, int64_t container, enum ocv_
         return OCV_OK;
     }
     if (place == r->n_values) {
-        const char *text = ocv_arena_copy(&r->arena, value, strlen(value));
+        const char *text = ocv_arena_text(&r->arena, value);
         struct ocv_content_value *added = text ? ocv_array_grow(&r->values, place) : NULL;
         if (!added)
             return ocv_error_nomem(err);

@@ -31,7 +31,7 @@ static void check_order(struct ocv_lint *lint)
             char key[300];
             snprintf(key, sizeof(key), OCV_ANNOTATION_STATIC "%.250s", ns);
             if (ocv_vocabulary_is_cpu(ns) || ocv_lint_index_annotation(lint, key) ||
-                ocv_edit_is_listed(list.data, ns))
+                ocv_text_listed(list.data, ns))
                 continue;
             if (ocv_buffer_printf(&list, NULL, "%s%s", n++ ? ", " : "", ns) < 0)
                 return; /* more than a reader wants */

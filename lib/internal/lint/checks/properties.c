@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Properties against the vocabulary and against each other (OCV201 to 212). */
 #include "gen/vocabulary.h"
+#include "lib/base/text.h"
 #include "lib/internal/edit/edit_internal.h"
 #include "lib/internal/lint/lint_internal.h"
 #include "ocivariant/vocabulary.h"
@@ -57,7 +58,7 @@ static void check_word(struct ocv_lint *lint, size_t i, struct ocv_property p)
     switch (ocv_vocabulary_check(p.ns, p.feature, p.value, meant)) {
     case OCV_WORD_KNOWN: {
         const char *documented = find_feature(p)->documented;
-        if (!documented || (*documented != '*' && !ocv_edit_is_listed(documented, p.value)))
+        if (!documented || (*documented != '*' && !ocv_text_listed(documented, p.value)))
             break;
         ocv_lint_entry_at(lint, OCV_LINT_VALUE_UNREPORTED, i, AT_PROPERTIES,
                           "no provider reports %s :: %s :: %s yet", p.ns, p.feature, p.value);

@@ -37,7 +37,7 @@ int ocv_tag_order_make(struct ocv_tag_order *order, const struct ocv_tag *const 
     for (size_t i = 0; i < n; i++) {
         if (!ocv_tag_toolkit(tags[i], toolkit) || is_named(order->toolkits, order->n, toolkit))
             continue;
-        const char *copy = ocv_arena_copy(&order->arena, toolkit, strlen(toolkit));
+        const char *copy = ocv_arena_text(&order->arena, toolkit);
         if (!copy)
             return ocv_error_nomem(err);
         order->toolkits[order->n++] = copy;

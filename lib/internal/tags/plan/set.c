@@ -84,7 +84,7 @@ int ocv_tag_set_add(struct ocv_tag_plan *plan, const char *name, const char *for
         return OCV_OK; /* two templates make the same name: the first one of the rule counts */
     if (!set) {
         set = ocv_array_grow(&plan->sets, plan->n_sets);
-        if (!set || !(set->name = ocv_arena_copy(&plan->arena, name, strlen(name))))
+        if (!set || !(set->name = ocv_arena_text(&plan->arena, name)))
             return ocv_error_nomem(err);
         set->format = format;
         plan->n_sets++;
@@ -188,7 +188,7 @@ static int settle_set(struct ocv_tag_plan *plan, struct ocv_tag_set *set, struct
         doubt->names = ocv_arena_alloc(&plan->arena, tied, sizeof(*doubt->names));
         for (size_t k = 0; doubt->names && k < tied; k++) {
             const char *tag = best[k].tag->tag;
-            if (!(doubt->names[k] = ocv_arena_copy(&plan->arena, tag, strlen(tag))))
+            if (!(doubt->names[k] = ocv_arena_text(&plan->arena, tag)))
                 return ocv_error_nomem(err);
         }
         set->n_doubts++;

@@ -55,7 +55,7 @@ int ocv_tag_family_read(const struct ocv_tag_rules *rules, const char *source,
     out->name = ocv_yaml_text(tree, "family");
     out->description = ocv_yaml_text(tree, "description");
     out->separators = separators ? separators : "-";
-    out->source = ocv_arena_copy(&out->arena, source, strlen(source));
+    out->source = ocv_arena_text(&out->arena, source);
     if (!out->source)
         return ocv_error_nomem(err);
 

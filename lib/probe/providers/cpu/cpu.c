@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From what the kernel says of a processor to the features of its namespace. */
 #include "lib/probe/providers/cpu/cpu.h"
+#include "lib/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static int by_name(const void *key, const void *item)
-{
-    return strcmp(key, *(const char *const *)item);
-}
 
 static bool has_flag(const struct ocv_cpu *cpu, const struct ocv_cpu_facts *facts,
                      const struct ocv_cpu_flag *flag)
@@ -17,7 +13,7 @@ static bool has_flag(const struct ocv_cpu *cpu, const struct ocv_cpu_facts *fact
         return true;
     bool without = facts->without && strcmp(facts->without, flag->name) == 0;
     if (!without && facts->n_names > 0 &&
-        bsearch(flag->name, facts->names, facts->n_names, sizeof(*facts->names), by_name))
+        bsearch(&flag->name, facts->names, facts->n_names, sizeof(*facts->names), ocv_text_order))
         return true;
     return flag->implied_by && ocv_cpu_has(cpu, facts, flag->implied_by);
 }

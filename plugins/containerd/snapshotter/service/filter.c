@@ -12,6 +12,7 @@
  * evaluates what its clients filter by, and asks a snapshotter for labels and parents by == only.
  */
 #include "lib/base/arena.h"
+#include "lib/base/text.h"
 #include "plugins/containerd/snapshotter/service/service_internal.h"
 
 #include <stdlib.h>
@@ -68,15 +69,6 @@ static bool filter_fail(struct filter_parser *p, const char *wrong)
     return false;
 }
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
-}
-
 static void put_rune(struct ocv_buffer *out, unsigned long rune)
 {
     char bytes[4];
@@ -120,9 +112,10 @@ static bool read_escape(struct filter_parser *p, struct ocv_buffer *out)
     if (base == 8)
         p->at--;
     for (; digits; digits--, p->at++) {
-        if (hex_value(*p->at) >= base)
+        int digit = ocv_text_hex(*p->at);
+        if (digit < 0 || digit >= base)
             return filter_fail(p, "a numeric escape sequence");
-        value = value * (unsigned)base + (unsigned)hex_value(*p->at);
+        value = value * (unsigned)base + (unsigned)digit;
     }
     if (value == 0 || (base == 8 && value > 255) || value > 0x10ffff)
         return filter_fail(p, "a character that can stand in a text");
