@@ -15,9 +15,8 @@
 
 /** Send "READY=1" and the like; does nothing without NOTIFY_SOCKET. */
 void notify_send(const char *state);
-/** Is there a service manager that is told? */
-bool notify_is_managed(void);
-/** Does it keep descriptors (notify_store)? podman's, for one, does not. */
+/** Is there a service manager, and does it keep descriptors (notify_store)? podman's, for one, does
+ *  not. */
 bool notify_keeps(void);
 /** Half of the watchdog's interval in milliseconds, 0 without a watchdog. */
 int64_t notify_watchdog_ms(void);

@@ -68,14 +68,9 @@ static int64_t read_number(const char *name)
 
 bool notify_keeps(void)
 {
+    const char *manager = getenv("NOTIFY_SOCKET");
     const char *room = getenv("FDSTORE"); /* of systemd 254; before, what only systemd sets */
-    return notify_is_managed() && (room ? strcmp(room, "0") != 0 : getenv("INVOCATION_ID") != NULL);
-}
-
-bool notify_is_managed(void)
-{
-    const char *path = getenv("NOTIFY_SOCKET");
-    return path && *path;
+    return manager && *manager && (room ? strcmp(room, "0") != 0 : getenv("INVOCATION_ID") != NULL);
 }
 
 int64_t notify_watchdog_ms(void)

@@ -43,15 +43,6 @@ struct vocabulary_query {
     char ns[OCV_WORD_MAX], feature[OCV_WORD_MAX], value[OCV_WORD_MAX];
 };
 
-/* The next part of "NS :: FEATURE :: VALUE". */
-static const char *next_part(const char *text, char out[OCV_WORD_MAX])
-{
-    const char *end = strstr(text, "::");
-    text += strspn(text, " ");
-    snprintf(out, OCV_WORD_MAX, "%.*s", (int)strcspn(text, " :"), text);
-    return end ? end + 2 : "";
-}
-
 static const char *provider_of(namespace_ref ns)
 {
     return !ns->provider ? "none yet" : *ns->provider ? ns->provider : "built in";
@@ -131,20 +122,6 @@ static json_t *json_list(const char *list)
     return array;
 }
 
-/* "h100=90_real,..." as {"h100": "90_real", ...}. */
-static json_t *json_names(const char *list)
-{
-    json_t *names = list ? json_object() : NULL;
-    for (; names && *list; list += strcspn(list, ","), list += *list == ',') {
-        char name[OCV_WORD_MAX];
-        size_t n = strcspn(list, "=");
-        snprintf(name, sizeof(name), "%.*s", (int)n, list);
-        list += n + (list[n] == '=');
-        json_object_set_new(names, name, json_stringn(list, strcspn(list, ",")));
-    }
-    return names;
-}
-
 static json_t *json_namespace(namespace_ref ns, feature_ref only)
 {
     json_t *features = json_array();
@@ -155,11 +132,21 @@ static json_t *json_namespace(namespace_ref ns, feature_ref only)
             continue;
         bool all = feature->documented && *feature->documented == '*';
         example_of(ns, feature, example, sizeof(example));
+        /* "h100=90_real,..." as {"h100": "90_real", ...} */
+        const char *list = feature->names;
+        json_t *names = list ? json_object() : NULL;
+        for (; names && *list; list += strcspn(list, ","), list += *list == ',') {
+            char name[OCV_WORD_MAX];
+            size_t n = strcspn(list, "=");
+            snprintf(name, sizeof(name), "%.*s", (int)n, list);
+            list += n + (list[n] == '=');
+            json_object_set_new(names, name, json_stringn(list, strcspn(list, ",")));
+        }
         json_array_append_new(
             features,
             json_pack("{s:s, s:s, s:o*, s:s*, s:o*, s:o*, s:s}", "feature", feature->name,
                       "meaning", feature->meaning, "values", json_list(feature->values), "pattern",
-                      feature->pattern, "names", json_names(feature->names), "documented",
+                      feature->pattern, "names", names, "documented",
                       all ? json_true() : json_list(feature->documented), "example", example));
     }
     return json_pack("{s:s, s:s, s:s, s:s?, s:o}", "namespace", ns->name, "kind", ns->kind,
@@ -220,7 +207,14 @@ int cmd_vocabulary(struct cli *cli, int argc, char **argv)
     size_t at = 0;
     for (char **word = cli->arguments; *word && at < sizeof(text); word++) /* unquoted too */
         at += (size_t)snprintf(text + at, sizeof(text) - at, "%s", *word);
-    next_part(next_part(next_part(text, w.ns), w.feature), w.value);
+    const char *rest = text; /* "NS :: FEATURE :: VALUE" */
+    char *const parts[] = {w.ns, w.feature, w.value};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+        const char *end = strstr(rest, "::");
+        rest += strspn(rest, " ");
+        snprintf(parts[i], OCV_WORD_MAX, "%.*s", (int)strcspn(rest, " :"), rest);
+        rest = end ? end + 2 : "";
+    }
     bool alone = *w.ns && !*w.feature && !vocabulary_namespace_find(w.ns);
     if (alone && !r.json && find_word(w.ns, &out))
         return cli_print(out.data, out.len, err);

@@ -18,13 +18,6 @@
  * serves. The mark is a priority, which means nothing on loopback. */
 #define MARK 1
 
-static bool mark_find(int fd)
-{
-    int mark = 0;
-    socklen_t len = sizeof(mark);
-    return getsockopt(fd, SOL_SOCKET, SO_PRIORITY, &mark, &len) == 0 && mark == MARK;
-}
-
 static void mark_set(int fd, int mark)
 {
     (void)setsockopt(fd, SOL_SOCKET, SO_PRIORITY, &mark, sizeof(mark));
@@ -48,14 +41,15 @@ static void *run_patience(void *data)
 
 void restart_begin(struct restart *r)
 {
-    int kept = notify_stored(MIRROR_SOCKET);
+    int kept = notify_stored(MIRROR_SOCKET), mark = 0;
+    socklen_t len = sizeof(mark);
     *r = (struct restart){.lock = PTHREAD_MUTEX_INITIALIZER,
                           .changed = PTHREAD_COND_INITIALIZER,
                           .fd = kept < 0 ? -1 : fcntl(kept, F_DUPFD_CLOEXEC, 0),
                           .kept = kept};
     if (r->fd < 0)
         return;
-    if (mark_find(r->fd)) {
+    if (getsockopt(r->fd, SOL_SOCKET, SO_PRIORITY, &mark, &len) == 0 && mark == MARK) {
         listen_hold(r->fd);
         r->held = true;
     }

@@ -100,22 +100,6 @@ int scan_tree(struct scan *scan, const char *path, struct ocv_error *err)
 
 /* At the end of a file, adds its findings to the report. */
 
-/* Library names are reported only if they tell what a file was built for. */
-static bool finding_tells(const struct ocv_content_finding *it)
-{
-    if (it->fact == OCV_CONTENT_SONAME)
-        return false;
-    if (it->fact != OCV_CONTENT_NEEDED)
-        return true;
-    for (size_t i = 0; i < sizeof(content_libraries) / sizeof(content_libraries[0]); i++) {
-        size_t n = strlen(content_libraries[i].name);
-        if (!strncmp(it->value, content_libraries[i].name, n) &&
-            (!it->value[n] || it->value[n] == '.'))
-            return true;
-    }
-    return false;
-}
-
 int scan_file(struct scan *scan, const char *path, int64_t size, struct ocv_error *err)
 {
     struct ocv_content_facts facts = {0};
@@ -124,7 +108,18 @@ int scan_file(struct scan *scan, const char *path, int64_t size, struct ocv_erro
     if (status >= 0 && !(facts.n && facts.list[0].fact == OCV_CONTENT_HIP_CODE))
         status = ocv_content_path(&facts, path, size, err);
     for (size_t i = 0; i < facts.n; i++) {
-        if (finding_tells(&facts.list[i]))
+        const struct ocv_content_finding *it = &facts.list[i];
+        /* library names are reported only if they tell what a file was built for */
+        bool needed = it->fact == OCV_CONTENT_NEEDED,
+             tells = !needed && it->fact != OCV_CONTENT_SONAME;
+        for (size_t k = 0;
+             needed && !tells && k < sizeof(content_libraries) / sizeof(content_libraries[0]);
+             k++) {
+            size_t n = strlen(content_libraries[k].name);
+            tells = !strncmp(it->value, content_libraries[k].name, n) &&
+                    (!it->value[n] || it->value[n] == '.');
+        }
+        if (tells)
             facts.list[kept++] = facts.list[i];
         else
             free(facts.list[i].value);

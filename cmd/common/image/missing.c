@@ -15,19 +15,16 @@ static int add_tag(void *data, const char *tag)
     return tags->n == TAGS_LOOKED_AT || rules_tags_add(tags, tag, NULL) < 0 ? 1 : 0;
 }
 
-static size_t common_prefix(const char *a, const char *b)
-{
-    size_t n = 0;
-    while (a[n] && a[n] == b[n])
-        n++;
-    return n;
-}
-
 /* Tags with the longest common prefix come first. */
-static int by_likeness(const void *a, const void *b, void *wanted)
+static int by_likeness(const void *a, const void *b, void *data)
 {
     const char *x = *(char *const *)a, *y = *(char *const *)b;
-    size_t m = common_prefix(x, wanted), n = common_prefix(y, wanted);
+    const char *wanted = data;
+    size_t m = 0, n = 0;
+    while (x[m] && x[m] == wanted[m])
+        m++;
+    while (y[n] && y[n] == wanted[n])
+        n++;
     return m != n ? (m < n ? 1 : -1) : strcmp(x, y);
 }
 

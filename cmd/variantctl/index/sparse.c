@@ -27,24 +27,6 @@ static int put_names(const struct image *image, const bool *keep, bool kept, str
     return n ? OCV_OK : ocv_buffer_printf(out, err, "none");
 }
 
-/* Which images does FROM have? */
-static int keep_present(struct cli *cli, struct image *image, bool *keep, struct ocv_error *err)
-{
-    for (size_t i = 0; i < ocv_index_count(image->index); i++) {
-        const struct ocv_entry *entry = ocv_index_entry(image->index, i);
-        struct ocv_descriptor d;
-        ocv_auto_child child = {0};
-        if (!coverage_candidate(entry))
-            continue;
-        OCV_TRY(child_descriptor(entry, &d, err));
-        int status = child_read(cli, image, &d, &child, err);
-        if (status != OCV_ERR_NOT_FOUND)
-            OCV_TRY(status);
-        keep[i] = status == OCV_OK;
-    }
-    return OCV_OK;
-}
-
 int sparse_choose(struct cli *cli, const struct sparse_options *options, struct image *image,
                   struct sparse *out, struct ocv_error *err)
 {
@@ -66,8 +48,18 @@ int sparse_choose(struct cli *cli, const struct sparse_options *options, struct 
     if (options->fleet.n) {
         OCV_TRY(coverage_read_hosts(&request, &fleet, err));
         OCV_TRY(coverage_decide(cli, image, &fleet, err));
-    } else {
-        OCV_TRY(keep_present(cli, image, out->keep, err));
+    }
+    for (size_t i = 0; !options->fleet.n && i < n; i++) { /* which images does FROM have? */
+        const struct ocv_entry *entry = ocv_index_entry(image->index, i);
+        struct ocv_descriptor d;
+        ocv_auto_child child = {0};
+        if (!coverage_candidate(entry))
+            continue;
+        OCV_TRY(child_descriptor(entry, &d, err));
+        int status = child_read(cli, image, &d, &child, err);
+        if (status != OCV_ERR_NOT_FOUND)
+            OCV_TRY(status);
+        out->keep[i] = status == OCV_OK;
     }
     for (size_t i = 0; options->fleet.n && i < n; i++) {
         const struct ocv_entry *entry = ocv_index_entry(image->index, i);

@@ -28,16 +28,6 @@ static struct numbered_name split_number(const char *name)
                                   .number = at < len ? strtoul(name + at, NULL, 10) : 0};
 }
 
-/* True if both fit into one pair of brackets: n9 and n10 do, n09 and n9 do not. */
-static bool same_series(const struct numbered_name *a, const struct numbered_name *b)
-{
-    if (!a->digits || !b->digits || a->prefix != b->prefix ||
-        strncmp(a->name, b->name, a->prefix) != 0)
-        return false;
-    bool zero = a->name[a->prefix] == '0' || b->name[b->prefix] == '0';
-    return a->digits == b->digits || !zero;
-}
-
 /* n2 before n10. */
 static int by_number(const void *a, const void *b)
 {
@@ -83,7 +73,11 @@ int match_fold_names(const char **names, size_t n, struct ocv_buffer *out, struc
         struct numbered_name first = split_number(names[i]);
         for (end = i + 1; end < n; end++) {
             struct numbered_name next = split_number(names[end]);
-            if (!same_series(&first, &next))
+            /* both fit into one pair of brackets: n9 and n10 do, n09 and n9 do not */
+            bool zero = first.name[first.prefix] == '0' || next.name[next.prefix] == '0';
+            if (!first.digits || !next.digits || first.prefix != next.prefix ||
+                strncmp(first.name, next.name, first.prefix) != 0 ||
+                (first.digits != next.digits && zero))
                 break;
         }
         if (i)

@@ -58,26 +58,6 @@ static int put_entry(const struct match_request *r, const struct match_result *m
     return ocv_buffer_append(out, "\n", 1, err);
 }
 
-static int put_lack(const struct match_request *r, const struct match_result *m,
-                    const struct ocv_lack *lack, struct ocv_buffer *out, struct ocv_error *err)
-{
-    char name[80], platform[128];
-    if (!lack->entry)
-        return ocv_buffer_printf(out, err, "\nthe roles fit one by one, not together\n");
-    bool bare = lack->entry->kind != OCV_ENTRY_VARIANT && lack->entry->has_platform;
-    OCV_TRY(ocv_buffer_printf(
-        out, err, "\n%s  %s%s%s  room for %zu, %zu too few\n", match_role_name(r, lack->role),
-        explain_choice(m->image.index, lack->entry, name, sizeof(name)), bare ? "  " : "",
-        bare ? ocv_platform_format(&lack->entry->platform, platform, sizeof(platform)) : "",
-        lack->room, lack->missing));
-    if (!lack->cost)
-        return OCV_OK;
-    OCV_TRY(ocv_buffer_printf(out, err, "  %zu node%s ", lack->cost,
-                              lack->cost > 1 ? "s lack" : " lacks"));
-    OCV_TRY(match_lack_what(m, lack, out, err));
-    return ocv_buffer_append(out, "\n", 1, err);
-}
-
 int match_format_text(const struct match_request *r, const struct match_result *m,
                       struct ocv_buffer *out, struct ocv_error *err)
 {
@@ -108,7 +88,23 @@ int match_format_text(const struct match_request *r, const struct match_result *
     }
     for (size_t i = 0; i < lacks; i++) {
         struct ocv_lack lack = ocv_placement_lack(p, i);
-        OCV_TRY(put_lack(r, m, &lack, out, err));
+        char name[80], platform[128];
+        if (!lack.entry) {
+            OCV_TRY(ocv_buffer_printf(out, err, "\nthe roles fit one by one, not together\n"));
+            continue;
+        }
+        bool bare = lack.entry->kind != OCV_ENTRY_VARIANT && lack.entry->has_platform;
+        OCV_TRY(ocv_buffer_printf(
+            out, err, "\n%s  %s%s%s  room for %zu, %zu too few\n", match_role_name(r, lack.role),
+            explain_choice(m->image.index, lack.entry, name, sizeof(name)), bare ? "  " : "",
+            bare ? ocv_platform_format(&lack.entry->platform, platform, sizeof(platform)) : "",
+            lack.room, lack.missing));
+        if (!lack.cost)
+            continue;
+        OCV_TRY(ocv_buffer_printf(out, err, "  %zu node%s ", lack.cost,
+                                  lack.cost > 1 ? "s lack" : " lacks"));
+        OCV_TRY(match_lack_what(m, &lack, out, err));
+        OCV_TRY(ocv_buffer_append(out, "\n", 1, err));
     }
     return OCV_OK;
 }

@@ -141,31 +141,6 @@ static int make_manifest(const struct image *from, const struct manifest_doc *ch
     return OCV_OK;
 }
 
-/* The properties that its files show, beside those that say what it is for. */
-static int derive_variant(struct slim *slim, const json_t *manifest,
-                          const struct ocv_buffer *config, struct slim_variant *variant,
-                          struct ocv_error *err)
-{
-    struct image stage = {.text = variant->label, .layout = slim->stage};
-    struct ocv_content content = {0};
-    ocv_auto_child child = {0};
-    ocv_auto(ocv_properties) all = NULL;
-    ocv_auto(ocv_properties) base = NULL;
-    ocv_buffer_init(&child.body, OCV_MANIFEST_MAX);
-    OCV_TRY(ocv_json_append(manifest, JSON_COMPACT, &child.body, err));
-    OCV_TRY(ocv_manifest_parse(child.body.data, child.body.len, OCV_MEDIA_TYPE_MANIFEST,
-                               &child.manifest, err));
-    int status = derive_read_content(slim->build.cli, &stage, &child, config, variant->properties,
-                                     &content, err);
-    if (status >= 0)
-        status = derive_properties(&content, variant->properties, &all, &base, err);
-    ocv_content_free(&content);
-    OCV_TRY(status);
-    ocv_properties_free(variant->properties);
-    variant->properties = ocv_steal(&all);
-    return OCV_OK;
-}
-
 /* The threads that make a variant's layers: while one cuts, another reads or compresses. */
 #define CREW_MAX 4u
 
@@ -280,7 +255,24 @@ int slim_image_make(struct slim *slim, const struct image *from, const struct ma
     ocv_auto_json *manifest = NULL;
     OCV_TRY(
         make_manifest(from, child, ocv_manifest_config(child->manifest), variant, &manifest, err));
-    OCV_TRY(derive_variant(slim, manifest, config, variant, err));
+    /* the properties that its files show, beside those that say what it is for */
+    struct image stage = {.text = variant->label, .layout = slim->stage};
+    struct ocv_content content = {0};
+    ocv_auto_child made = {0};
+    ocv_auto(ocv_properties) all = NULL;
+    ocv_auto(ocv_properties) base = NULL;
+    ocv_buffer_init(&made.body, OCV_MANIFEST_MAX);
+    OCV_TRY(ocv_json_append(manifest, JSON_COMPACT, &made.body, err));
+    OCV_TRY(ocv_manifest_parse(made.body.data, made.body.len, OCV_MEDIA_TYPE_MANIFEST,
+                               &made.manifest, err));
+    status = derive_read_content(slim->build.cli, &stage, &made, config, variant->properties,
+                                 &content, err);
+    if (status >= 0)
+        status = derive_properties(&content, variant->properties, &all, &base, err);
+    ocv_content_free(&content);
+    OCV_TRY(status);
+    ocv_properties_free(variant->properties);
+    variant->properties = ocv_steal(&all);
     OCV_TRY(make_config(slim, config, variant, &new_config, err));
     set_descriptor(json_object_get(manifest, "config"), &new_config);
     return store(slim, manifest, OCV_MEDIA_TYPE_MANIFEST, &variant->descriptor, err);

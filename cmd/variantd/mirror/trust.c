@@ -53,12 +53,6 @@ static void keep_good(const struct mirror *mirror, const char *repository, const
     refcounted_unref(item);
 }
 
-static void refusal_key(const struct source *from, const struct ocv_reference *reference,
-                        const char *digest, struct key *key)
-{
-    object_key(client_is_daemon(from->client), reference->name, digest, key);
-}
-
 /* Append the digests that a document names to `members`, and those of indexes to `nested`. */
 static int read_members(const struct document *document, json_t *members, json_t *nested,
                         struct ocv_error *err)
@@ -187,7 +181,7 @@ static int check_anew(const struct mirror *mirror, const struct source *from,
             refcounted_init(&item->item, NULL);
             item->until_ms = ocv_clock_ms() + REFUSED_MS;
             item->why = why;
-            refusal_key(from, reference, digest, &key);
+            object_key(client_is_daemon(from->client), reference->name, digest, &key);
             cache_keep(mirror->refused, &key, item, sizeof(*item));
             refcounted_unref(item);
         }
@@ -275,7 +269,7 @@ int trust_check(struct mirror *mirror, const struct source *from,
         recall(mirror, reference, digest, out))
         return OCV_OK;
     struct key key;
-    refusal_key(from, reference, digest, &key);
+    object_key(client_is_daemon(from->client), reference->name, digest, &key);
     struct refusal *known = cache_find(mirror->refused, &key);
     bool refused = known && known->until_ms > ocv_clock_ms();
     if (refused && err)

@@ -113,14 +113,6 @@ bool ocv_glob_match(const char *pattern, const char *name)
     return now.at[n] || (n > 1 && within_deep(pattern, n - 1) && now.at[n - 1]);
 }
 
-static size_t count_asterisks(const char *pattern)
-{
-    size_t n = 0;
-    for (; *pattern; pattern++)
-        n += *pattern == '*';
-    return n;
-}
-
 bool ocv_glob_more_specific(const char *a, const char *b)
 {
     size_t prefix_a = strcspn(a, "*"), prefix_b = strcspn(b, "*");
@@ -129,5 +121,10 @@ bool ocv_glob_more_specific(const char *a, const char *b)
         return host_a;
     if (prefix_a != prefix_b)
         return prefix_a > prefix_b;
-    return count_asterisks(a) < count_asterisks(b);
+    size_t stars_a = 0, stars_b = 0;
+    while (*a)
+        stars_a += *a++ == '*';
+    while (*b)
+        stars_b += *b++ == '*';
+    return stars_a < stars_b;
 }

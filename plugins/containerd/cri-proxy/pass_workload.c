@@ -2,19 +2,8 @@
 /* PullImage and ImageStatus where each pod gets its own build. */
 #include "plugins/containerd/cri-proxy/pass_internal.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-
-/* An id, "sha256:" and 64 digits, could be read as a name with a tag. */
-static bool is_id(const char *text)
-{
-    const char *hex = strncmp(text, "sha256:", 7) == 0 ? text + 7 : text;
-    size_t n = 0;
-    while (isxdigit((unsigned char)hex[n]))
-        n++;
-    return !hex[n] && n == 64;
-}
 
 static void decide_pull_of(struct passing *p, const struct workload_call *call,
                            struct workload_answer *answer)
@@ -46,7 +35,11 @@ bool pass_workload(struct passing *p, bool pull, const struct decide *how,
                    bool *go_on)
 {
     struct workload_answer answer = {0};
-    if (!p->proxy->options.workload || !p->reference || is_id(p->text))
+    if (!p->proxy->options.workload || !p->reference)
+        return false;
+    /* an id, "sha256:" and 64 digits, could be read as a name with a tag */
+    const char *hex = strncmp(p->text, "sha256:", 7) == 0 ? p->text + 7 : p->text;
+    if (strspn(hex, "0123456789abcdefABCDEF") == 64 && !hex[64])
         return false;
     const struct ocv_config *config = ocv_config_for_reference(how->config, p->reference);
     const struct workload_call call = {.decide = how,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* TOML strings: parsed, decoded, and listed from arrays. */
 #include "cmd/variantctl/setup/toml/toml.h"
+#include "lib/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,33 +55,9 @@ void toml_skip_lines(struct toml_scanner *s)
     } while (toml_skip_newline(s));
 }
 
-static int hex_value(int c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 static int put_bytes(struct toml_scanner *s, struct ocv_buffer *out, const char *bytes, size_t len)
 {
     return out ? ocv_buffer_append(out, bytes, len, s->err) : OCV_OK;
-}
-
-static int put_code_point(struct toml_scanner *s, struct ocv_buffer *out, unsigned long c)
-{
-    char b[4];
-    if (c == 0 || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-        return toml_fail(s, "invalid escape");
-    if (c < 0x80) {
-        b[0] = (char)c;
-        return put_bytes(s, out, b, 1);
-    }
-    size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    for (size_t i = n - 1; i > 0; i--, c >>= 6)
-        b[i] = (char)(0x80 | (c & 0x3f));
-    b[0] = (char)((n == 2 ? 0xc0 : n == 3 ? 0xe0 : 0xf0) | c);
-    return put_bytes(s, out, b, n);
 }
 
 /* Decode the escape after a backslash. */
@@ -98,12 +75,19 @@ static int read_escape(struct toml_scanner *s, struct ocv_buffer *out, bool line
         unsigned long value = 0;
         s->at++;
         for (int i = 0; i < digits; i++, s->at++) {
-            int digit = hex_value(toml_peek(s));
+            int digit = ocv_text_hex(toml_peek(s));
             if (digit < 0)
                 return toml_fail(s, "a broken escape in a string");
             value = value << 4 | (unsigned long)digit;
         }
-        return put_code_point(s, out, value);
+        if (value == 0 || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
+            return toml_fail(s, "invalid escape");
+        char utf8[4];
+        size_t n = value < 0x80 ? 1 : value < 0x800 ? 2 : value < 0x10000 ? 3 : 4;
+        for (size_t i = n - 1; i > 0; i--, value >>= 6)
+            utf8[i] = (char)(0x80 | (value & 0x3f));
+        utf8[0] = (char)((n == 1 ? 0 : n == 2 ? 0xc0 : n == 3 ? 0xe0 : 0xf0) | value);
+        return put_bytes(s, out, utf8, n);
     }
     if (lines) { /* the rest of the line must be blank; line ends and indentation are removed */
         toml_skip_blanks(s);

@@ -68,29 +68,26 @@ static int finish_options(struct cli *cli, struct setup *setup, struct ocv_error
     return setup_resolve(setup, given, &setup->state_dir, err);
 }
 
-static int no_engine(const char *name, struct ocv_error *err)
-{
-    char names[SETUP_NAMES_MAX] = "", question[OCV_NEAREST_QUESTION_MAX];
-    struct ocv_nearest nearest = {.wanted = name ? name : ""};
-    size_t at = 0;
-    for (const struct setup_engine *engine = setup_engines; engine->name; engine++)
-        if (engine->plan && at < sizeof(names)) {
-            at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s", at ? ", " : "",
-                                   engine->name);
-            ocv_nearest_offer(&nearest, engine->name);
-        }
-    if (!name)
-        return ocv_error_set(err, OCV_ERR_INVALID, "setup needs an engine: %s", names);
-    return ocv_error_set(err, OCV_ERR_INVALID, "invalid value '%.100s' for the engine: %s%s", name,
-                         names, ocv_nearest_question(ocv_nearest_meant(&nearest), question));
-}
-
 static int run_engine(struct cli *cli, struct setup *setup, const char *name, struct ocv_error *err)
 {
     enum setup_action action = setup->action;
     const struct setup_engine *engine = setup_find_engine(name);
-    if (name ? !engine : action == SETUP_ACTION_SETUP)
-        return no_engine(name, err);
+    if (name ? !engine : action == SETUP_ACTION_SETUP) {
+        char names[SETUP_NAMES_MAX] = "", question[OCV_NEAREST_QUESTION_MAX];
+        struct ocv_nearest nearest = {.wanted = name ? name : ""};
+        size_t at = 0;
+        for (const struct setup_engine *e = setup_engines; e->name; e++)
+            if (e->plan && at < sizeof(names)) {
+                at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s", at ? ", " : "",
+                                       e->name);
+                ocv_nearest_offer(&nearest, e->name);
+            }
+        if (!name)
+            return ocv_error_set(err, OCV_ERR_INVALID, "setup needs an engine: %s", names);
+        return ocv_error_set(err, OCV_ERR_INVALID, "invalid value '%.100s' for the engine: %s%s",
+                             name, names,
+                             ocv_nearest_question(ocv_nearest_meant(&nearest), question));
+    }
     OCV_TRY(finish_options(cli, setup, err));
     if (setup->format && action != SETUP_ACTION_STATUS)
         return ocv_error_set(err, OCV_ERR_INVALID, "--format requires --status");

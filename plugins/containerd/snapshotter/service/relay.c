@@ -161,40 +161,6 @@ static enum grpc_code pass_packed(struct snap_relay *relay, struct grpc_call *ca
     return code;
 }
 
-static enum grpc_code pass_prepare(struct snap_relay *relay, struct grpc_call *call,
-                                   const struct ocv_buffer *labels)
-{
-    size_t len = 0, n = 0;
-    const uint8_t *bytes = grpc_call_request(call, &len);
-    Snapshots__PrepareRequest *request = snapshots__prepare_request__unpack(NULL, len, bytes);
-    /* labels as messages, in a single allocation */
-    const char *key, *value;
-    size_t at = 0;
-    while (snap_labels_next(labels, &at, &key, &value))
-        n++;
-    ocv_auto_free Snapshots__Label **list = malloc(n * (sizeof(*list) + sizeof(**list)) + 1);
-    Snapshots__Label *items = list ? (Snapshots__Label *)(list + n) : NULL;
-    at = 0;
-    for (size_t i = 0; list && snap_labels_next(labels, &at, &key, &value); i++) {
-        snapshots__label__init(&items[i]);
-        items[i].key = (char *)(uintptr_t)key;
-        items[i].value = (char *)(uintptr_t)value;
-        list[i] = &items[i];
-    }
-    enum grpc_code code;
-    if (request && list) {
-        Snapshots__PrepareRequest changed = *request; /* keeps fields that are not known here */
-        changed.labels = list;
-        changed.n_labels = n;
-        code = pass_packed(relay, call, &changed);
-    } else {
-        code = fail_call(call, "out of memory");
-    }
-    if (request)
-        snapshots__prepare_request__free_unpacked(request, NULL);
-    return code;
-}
-
 static int take_stat(void *data, const uint8_t *message, size_t len)
 {
     struct relayed_call *passed = data;
@@ -261,11 +227,39 @@ static enum grpc_code pass_commit(struct snap_relay *relay, struct grpc_call *ca
 enum grpc_code snap_relay_pass(struct snap_relay *relay, struct grpc_call *call,
                                const struct ocv_buffer *labels, bool keep)
 {
-    size_t len = 0;
+    size_t len = 0, n = 0, at = 0;
     const uint8_t *bytes = grpc_call_request(call, &len);
-    if (labels)
-        return pass_prepare(relay, call, labels);
-    keep = keep && len <= SNAP_REQUEST_MAX &&
-           snap_message_check(&snapshots__commit_request__descriptor, bytes, len, NULL) == GRPC_OK;
-    return keep ? pass_commit(relay, call, bytes, len) : pass_with_tail(relay, call, bytes, len);
+    if (!labels) {
+        keep =
+            keep && len <= SNAP_REQUEST_MAX &&
+            snap_message_check(&snapshots__commit_request__descriptor, bytes, len, NULL) == GRPC_OK;
+        return keep ? pass_commit(relay, call, bytes, len)
+                    : pass_with_tail(relay, call, bytes, len);
+    }
+    Snapshots__PrepareRequest *request = snapshots__prepare_request__unpack(NULL, len, bytes);
+    /* labels as messages, in a single allocation */
+    const char *key, *value;
+    while (snap_labels_next(labels, &at, &key, &value))
+        n++;
+    ocv_auto_free Snapshots__Label **list = malloc(n * (sizeof(*list) + sizeof(**list)) + 1);
+    Snapshots__Label *items = list ? (Snapshots__Label *)(list + n) : NULL;
+    at = 0;
+    for (size_t i = 0; list && snap_labels_next(labels, &at, &key, &value); i++) {
+        snapshots__label__init(&items[i]);
+        items[i].key = (char *)(uintptr_t)key;
+        items[i].value = (char *)(uintptr_t)value;
+        list[i] = &items[i];
+    }
+    enum grpc_code code;
+    if (request && list) {
+        Snapshots__PrepareRequest changed = *request; /* keeps fields that are not known here */
+        changed.labels = list;
+        changed.n_labels = n;
+        code = pass_packed(relay, call, &changed);
+    } else {
+        code = fail_call(call, "out of memory");
+    }
+    if (request)
+        snapshots__prepare_request__free_unpacked(request, NULL);
+    return code;
 }
