@@ -45,10 +45,16 @@ void pull_record(const struct pull *pull)
     ocv_auto_json *members = json_pack("[s]", pull->entry->digest);
     for (size_t i = 0; whole && i < ocv_index_count(pull->image.index); i++)
         json_array_append_new(members, json_string(ocv_index_entry(pull->image.index, i)->digest));
+    struct ocv_trust_rule rules[2];
+    size_t n = ocv_config_trust(pull->cli->config, pull->image.reference, rules);
+    bool matches = false;
+    for (size_t i = 0; i < n; i++) /* they hold */
+        matches = matches || (rules[i].require && rules[i].match && rules[i].n_keys);
     const struct ocv_trusted trusted = {.repository = repository,
                                         .digest = pull->subject,
                                         .key = pull->signature.key,
                                         .signature = pull->signature.document,
+                                        .named = matches,
                                         .members = members};
     if (ocv_trusted_write(dir, &trusted, &err) < 0)
         cli_log(pull->cli, "its signature is not recorded on this node: %s", err.message);

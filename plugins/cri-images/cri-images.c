@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cri-images: what the images of a Kubernetes node are, and a pull, as kubelet asks for them.
  *
- *   cri-images SOCKET            every image, as `docker image inspect` prints it
- *   cri-images SOCKET pull REF   prints nothing
+ *   cri-images SOCKET            every image, as `docker image inspect` prints it, with "Unread"
+ * where the runtime does not tell of one, which is why cri-images SOCKET pull REF   prints nothing
  *
  * Run by `variantctl verify` (--from cri). It is a program of its own so that no other one loads
  * what speaks HTTP/2. */
@@ -19,6 +19,7 @@
 #define ASK_MS 30000u
 #define PULL_MS (60u * 60 * 1000) /* the runtime itself ends a pull that stands still */
 #define REQUEST_MAX 4096u
+#define CONFIG_VALUES_MAX 2000u /* of one image; those of NVIDIA have some 60 */
 
 static json_t *texts_json(char *const *texts, size_t n)
 {
@@ -48,6 +49,17 @@ static int list_json(const uint8_t *bytes, size_t len, json_t **out, struct ocv_
     return whole ? OCV_OK : ocv_error_nomem(err);
 }
 
+/* What of an image's configuration is passed on: the environment, and labels. An image with more is
+ * nobody's, and is not read. */
+static json_t *make_config(const json_t *config)
+{
+    json_t *environment = json_object_get(config, "Env"),
+           *labels = json_object_get(config, "Labels");
+    size_t n = json_array_size(environment) + json_object_size(labels);
+    return n <= CONFIG_VALUES_MAX ? json_pack("{s:O*, s:O*}", "Env", environment, "Labels", labels)
+                                  : NULL;
+}
+
 /* Add "Config" of a verbose ImageStatusResponse ({"Env", "Labels"}), which containerd and CRI-O
  * have as "imageSpec" of their info. 1; 0: the image was removed meanwhile. */
 static int add_config(json_t *image, const uint8_t *bytes, size_t len, struct ocv_error *err)
@@ -60,8 +72,12 @@ static int add_config(json_t *image, const uint8_t *bytes, size_t len, struct oc
         const char *text = answer->info[i]->value;
         ocv_auto_json *info = ocv_json_load_any(text, strlen(text), OCV_JSON_VALUES_MAX, 0, NULL);
         json_t *config = json_object_get(json_object_get(info, "imageSpec"), "config");
-        if (json_is_object(config))
-            json_object_set(image, "Config", config);
+        json_t *made = json_is_object(config) ? make_config(config) : NULL;
+        if (made)
+            json_object_set_new(image, "Config", made);
+        else if (json_is_object(config))
+            there = ocv_error_set(err, OCV_ERR_DATA, "more than %u variables and labels",
+                                  CONFIG_VALUES_MAX);
     }
     images__status_response__free_unpacked(answer, NULL);
     return there;
@@ -114,13 +130,15 @@ static int print_images(struct grpc_client *client, struct ocv_error *err)
     for (i = json_array_size(images); i-- > 0;) {
         ocv_auto_buffer status;
         image = json_array_get(images, i);
-        OCV_TRY(call_about(client, "ImageStatus", ocv_json_text(image, "Id"), true, ASK_MS, &status,
-                           err));
-        int there = add_config(image, (const uint8_t *)status.data, status.len, err);
-        if (there < 0)
-            return there;
+        struct ocv_error why = {0};
+        int there = call_about(client, "ImageStatus", ocv_json_text(image, "Id"), true, ASK_MS,
+                               &status, &why);
+        if (there == OCV_OK)
+            there = add_config(image, (const uint8_t *)status.data, status.len, &why);
         if (!there)
             json_array_remove(images, i);
+        else if (there < 0 && json_object_set_new(image, "Unread", json_string(why.message)) < 0)
+            return ocv_error_nomem(err);
     }
     if (json_dumpf(images, stdout, 0) < 0 || fflush(stdout) == EOF)
         return ocv_error_set(err, OCV_ERR_IO, "cannot write the list");

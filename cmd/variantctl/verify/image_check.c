@@ -175,8 +175,9 @@ void image_check(struct image_checker *j, const struct local_image *image, struc
                                          : image->name;
     if (name && ocv_reference_parse(name, &reference, NULL) < 0)
         reference = NULL; /* a layout's bare tag names no repository */
-    out->key = signed_by(j->signed_images, image, reference);
-    out->wanting = signed_wanting(j->cli->config, reference, out->key);
+    ocv_auto_json *by = signed_by(j->signed_images, image, reference);
+    out->key = ocv_json_text(json_array_get(by, 0), "key"); /* `signed_images` has it, too */
+    out->wanting = signed_wanting(j->cli->config, reference, by);
     const struct ocv_config *config = ocv_config_for_reference(j->cli->config, reference);
     struct ocv_resolve_options choose = {.platform = j->cli->platform};
     struct ocv_workload_input input = {0};

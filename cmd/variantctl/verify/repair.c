@@ -82,7 +82,7 @@ static bool run_remedy(struct cli *cli, const char *remedy)
     return code == 0;
 }
 
-size_t verify_repair(struct cli *cli, const json_t *results)
+size_t verify_repair(struct cli *cli, const json_t *results, bool *failed)
 {
     size_t i, repaired = 0;
     json_t *r;
@@ -99,9 +99,10 @@ size_t verify_repair(struct cli *cli, const json_t *results)
             continue;
         const char *socket = local_images_socket(ocv_json_text(r, "where"));
         fprintf(stderr, "%s\n", remedy);
-        if (socket ? pull_by_runtime(cli, socket, remedy) : run_remedy(cli, remedy))
-            repaired++;
-        else
+        bool done = socket ? pull_by_runtime(cli, socket, remedy) : run_remedy(cli, remedy);
+        repaired += done;
+        *failed = *failed || !done;
+        if (!done)
             cli_warn(cli, "%s: failed; the image stays as it is", remedy);
     }
     return repaired;

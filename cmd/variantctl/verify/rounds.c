@@ -13,14 +13,19 @@
 
 #define SOON_MS 10000  /* until a round that failed is tried again; then twice as long */
 #define FAILURES_MAX 3 /* of rounds, one after the other */
+#define ROUND_MS \
+    (2LL * 60 * 60 * 1000) /* a round takes so long, or ROUND_TIMES as long as they come */
+#define ROUND_TIMES 6
 
 struct rounds {
     struct cli *cli;
     int64_t every_ms;
     int64_t pause; /* after the failures that were last; 0: there was none */
     unsigned failures;
-    pid_t runs;   /* 0: none does */
-    int64_t next; /* when the next one begins */
+    pid_t runs;    /* 0: none does */
+    int64_t next;  /* when the next one begins */
+    int64_t began; /* when the one that runs did */
+    bool told;     /* it was told to end */
 };
 
 /* After a round: go on, or `*status` is what to end with. */
@@ -40,6 +45,31 @@ static bool go_on(struct rounds *r, int end, int *status)
         r->pause = r->every_ms;
     r->next = ocv_clock_ms() + (r->pause ? r->pause : r->every_ms);
     return true;
+}
+
+/* One that stands still, as a registry may that sends a byte now and then, is no round. */
+static void end_late(struct rounds *r)
+{
+    int64_t most = ROUND_TIMES * r->every_ms;
+    if (!r->runs || ocv_clock_ms() - r->began <= (most > ROUND_MS ? most : ROUND_MS))
+        return;
+    if (!r->told)
+        cli_warn(r->cli, "a round does not end, and is told to");
+    kill(-r->runs, r->told ? SIGKILL : SIGTERM);
+    r->told = true;
+}
+
+/* The round that runs, and what it has started. */
+static void end_now(struct rounds *r)
+{
+    const struct timespec moment = {.tv_nsec = 50000000};
+    int64_t until = ocv_clock_ms() + SOON_MS;
+    kill(-r->runs, SIGTERM);
+    while (waitpid(r->runs, NULL, WNOHANG) == 0) {
+        if (ocv_clock_ms() > until)
+            kill(-r->runs, SIGKILL);
+        nanosleep(&moment, NULL);
+    }
 }
 
 bool verify_is_round(struct cli *cli, int64_t every_ms, int *status)
@@ -62,6 +92,8 @@ bool verify_is_round(struct cli *cli, int64_t every_ms, int *status)
                 return false;
             }
             setpgid(r.runs, r.runs); /* in both, before anybody is told to stop */
+            r.began = ocv_clock_ms();
+            r.told = false;
             if (r.runs == 0) {
                 sigprocmask(SIG_SETMASK, &before, NULL);
                 return true;
@@ -72,13 +104,12 @@ bool verify_is_round(struct cli *cli, int64_t every_ms, int *status)
         int got = sigtimedwait(&signals, NULL, &most), end = 0;
         if (got == SIGTERM || got == SIGINT) {
             if (r.runs)
-                kill(-r.runs, SIGTERM); /* and what it has started */
-            while (r.runs && waitpid(r.runs, NULL, 0) < 0 && errno == EINTR)
-                continue;
+                end_now(&r);
             if (got == SIGINT)
                 *status = ocv_error_set(&cli->err, OCV_ERR_INTERRUPTED, "interrupted");
             return false;
         }
+        end_late(&r);
         for (pid_t ended; (ended = waitpid(-1, &end, WNOHANG)) > 0;)
             if (ended == r.runs && !go_on(&r, end, status))
                 return false;

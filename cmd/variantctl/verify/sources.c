@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define CRI_SOCKET "/run/containerd/containerd.sock"
+#define UNREAD_FORM "%zu of its images cannot be read: %s"
 #define IDS_AT_ONCE 200u
 #define DIGESTS_MAX 32u /* per image: two for each name under which it was pulled */
 
@@ -313,7 +314,15 @@ static int runtime_images(const struct engine_walk *w, const char *socket, struc
     ocv_auto_json *list = ocv_json_load_any(text.data, text.len, CLIENT_VALUES_MAX, 0, NULL);
     if (!json_is_array(list))
         return ocv_error_set(err, OCV_ERR_ENGINE, CRI_HELPER " prints no JSON");
-    return visit_list(w, list);
+    OCV_TRY(visit_list(w, list));
+    const char *why = NULL;
+    size_t unread = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *one = ocv_json_text(json_array_get(list, i), "Unread");
+        why = why ? why : one;
+        unread += one != NULL;
+    }
+    return !unread ? OCV_OK : ocv_error_set(err, OCV_ERR_ENGINE, UNREAD_FORM, unread, why);
 }
 
 static const char *const places[] = {"docker", "podman", "containerd", "cri"};
@@ -376,8 +385,7 @@ int local_images(const char *where, const struct ocv_profile *profile, local_ima
     if (n)
         OCV_TRY(inspect_images(&w, ids, n, err));
     if (w.unread)
-        return ocv_error_set(err, OCV_ERR_ENGINE, "%zu of its images cannot be read: %s", w.unread,
-                             w.why.message);
+        return ocv_error_set(err, OCV_ERR_ENGINE, UNREAD_FORM, w.unread, w.why.message);
     return OCV_OK;
 }
 

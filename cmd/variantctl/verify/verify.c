@@ -77,7 +77,7 @@ static const struct cli_command command = {
                "variantd is asked about what is not known here, unless --profile names another\n"
                "machine. cri is what a kubelet's runtime has: /run/containerd/containerd.sock,\n"
                "or cri:SOCKET; --repair has it pull again. Exit 1 if an engine did not list all\n"
-               "of its images, even if those that it listed fit.\n",
+               "of its images, even if those that it listed fit, or if a repair failed.\n",
     .options = options,
     .groups = CLI_HOST,
     .complete = local_images_complete,
@@ -237,7 +237,8 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
         }
     ocv_auto_json *results = NULL;
     OCV_TRY(check_all(&v, &results, err));
-    if (v.repair && verify_repair(cli, results)) { /* what it is now */
+    bool failed = false;
+    if (v.repair && verify_repair(cli, results, &failed)) { /* what it is now */
         const struct image_checker checker = v.checker;
         v = (struct verify){.cli = cli,
                             .checker = checker,
@@ -256,7 +257,9 @@ int cmd_verify(struct cli *cli, int argc, char **argv)
                                            "images", results, "ok", ok),
                                  err)
                 : print_table(&v, err));
+    if (v.every_ms && v.unread && !json_array_size(results))
+        return 1; /* it was told, and the next round is soon */
     if (v.every_ms)
         return v.checker.ask || cli->profile_file ? 0 : VERIFY_TOLD_NOBODY;
-    return !ok ? 5 : v.unread ? 1 : 0;
+    return !ok ? 5 : v.unread || failed ? 1 : 0;
 }

@@ -127,15 +127,16 @@ enum ocv_verdict known_ask(const struct ocv_config *config, struct known_image *
 
 /* Signatures, by the node's records. */
 
-/** REPOSITORY@DIGEST -> digest of the key. The caller owns `*out`, also after an error. */
+/** REPOSITORY@DIGEST -> [{"key": its digest, "named": the signature names the repository}]. The
+ * caller owns `*out`, also after an error. */
 int signed_read(const char *records, json_t **out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** The key by which one of the image's digests was verified; NULL: none. `reference`: its name's.
- */
-const char *signed_by(const json_t *all, const struct local_image *image,
-                      const struct ocv_reference *reference);
-/** Where a rule stands that asks for another key than this one (NULL: none); NULL: no rule does. */
+/** By which keys one of the image's digests was verified, as above. `reference`: its name's. The
+ *  caller owns the result; NULL: no memory. */
+json_t *signed_by(const json_t *all, const struct local_image *image,
+                  const struct ocv_reference *reference);
+/** Where a rule stands that asks for another key than these; NULL: no rule does. */
 const char *signed_wanting(const struct ocv_config *config, const struct ocv_reference *reference,
-                           const char *key);
+                           const json_t *by);
 
 /* Checks whether a local image fits this machine, and how to fix it. For `verify` and `images`. */
 
@@ -180,7 +181,8 @@ bool verify_is_round(struct cli *cli, int64_t every_ms, int *status);
 /** Does variantd serve? A kubelet's runtime gets what it chooses, and without it the default. */
 bool verify_has_chooser(const struct cli *cli);
 /** Run the remedies of what does not fit or could be better, each once; `results` as `verify
- *  --format json` has them. What vpull says goes to standard error. Returns how many succeeded. */
-size_t verify_repair(struct cli *cli, const json_t *results);
+ *  --format json` has them. What vpull says goes to standard error. Returns how many succeeded;
+ *  `*failed`: one did not. */
+size_t verify_repair(struct cli *cli, const json_t *results, bool *failed);
 
 #endif

@@ -324,6 +324,26 @@ crowd()
     run -0 pull "$REGISTRY/locked:1"
     # shellcheck disable=SC2016
     run -0 jq -e --arg i "$INDEX" '.digest == $i and (.members | unique | length) == 2' "$OCV_STATE_DIR"/resolved/trusted/*.json
+    # where the payload has to name the repository, the record has to say that it does
+    judged() { "$VARIANTCTL" verify --config "$TRUST" --trust --profile "$PROFILES/h100.json" --from "oci:$BATS_TEST_TMPDIR/out"; }
+    trust_config '' "$REGISTRY/**" "{keys: [$STATE/keys/team.pub], repository: match}"
+    run -5 judged
+    [[ $output == *"unsigned  oci:"*"$TRUST:3 asks for a signature"* ]]
+    fresh matched
+    sign_payload team matched "$INDEX"
+    rm -rf "$BATS_TEST_TMPDIR/out"
+    run -0 pull "$REGISTRY/matched:1"
+    run -0 judged
+    # of two documents that name it, one by another key, either does
+    record=$(grep -l "$INDEX" "$OCV_STATE_DIR"/resolved/trusted/*.json)
+    for name in 0 f; do
+        hex=$(printf "$name%.0s" {1..64})
+        jq -c --arg d "sha256:$hex" --arg k "$(key_of other)" '.digest = $d | .key = $k' "$record" >"${record/${INDEX#sha256:}/$hex}"
+    done
+    [ "$(cat "$OCV_STATE_DIR"/resolved/trusted/*.json | grep -c '"repository": ".*/matched"\|"repository":".*/matched"')" = 3 ]
+    run -0 judged
+    fresh locked
+    trust_config '' "$REGISTRY/**" "{keys: [$STATE/keys/team.pub]}"
     # by a key that this machine does not have
     trust_config '' "$REGISTRY/**" "{keys: [$STATE/keys/other.pub]}"
     run -4 pull --locked "$BATS_TEST_TMPDIR/lock"

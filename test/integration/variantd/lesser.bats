@@ -164,6 +164,15 @@ repaired_by_runtime() # COMMAND: containerd's
     cri_pull "$REGISTRY/labelled:1"
     run timer --all --from "cri:$socket" --profile "$PROFILES/laptop.json"
     [[ $output == *"warning  cri:$socket: $REGISTRY/labelled:1 (cuda99): "*" nvidia :: "* ]]
+    # one of which more is told than is read keeps nobody from the others
+    # shellcheck disable=SC2046
+    mkimage "$STATE/images" busy --file etc/build=busy $(printf -- '--label k%d=v ' {1..2001})
+    push_layout "$STATE/images:busy" "$REGISTRY/busy:1"
+    cri_pull "$REGISTRY/busy:1"
+    run -1 timer --all --from "cri:$socket"
+    [[ $output == *"1 of its images cannot be read: more than 2000 variables and labels"* ]]
+    [[ $output == *"none     cri:$socket: $REGISTRY/plain:1: an image without variants"* ]]
+    cri rmi "$REGISTRY/busy:1"
     # nothing is pulled while nobody chooses
     hosts_toml "$STATE/certs.d" "$REGISTRY" "http://$REGISTRY"
     cri rmi "$REGISTRY/app:1"
