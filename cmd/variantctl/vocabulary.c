@@ -212,9 +212,14 @@ int cmd_vocabulary(struct cli *cli, int argc, char **argv)
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
         const char *end = strstr(rest, "::");
         rest += strspn(rest, " ");
-        snprintf(parts[i], OCV_WORD_MAX, "%.*s", (int)strcspn(rest, " :"), rest);
+        size_t len = end ? (size_t)(end - rest) : strlen(rest);
+        while (len && rest[len - 1] == ' ')
+            len--;
+        snprintf(parts[i], OCV_WORD_MAX, "%.*s", (int)len, rest);
         rest = end ? end + 2 : "";
     }
+    if (*rest || strlen(text) + 1 == sizeof(text))
+        return ocv_error_set(err, OCV_ERR_INVALID, "vocabulary: more than NS :: FEATURE :: VALUE");
     bool alone = *w.ns && !*w.feature && !vocabulary_namespace_find(w.ns);
     if (alone && !r.json && find_word(w.ns, &out))
         return cli_print(out.data, out.len, err);

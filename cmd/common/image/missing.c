@@ -51,9 +51,10 @@ const char *image_mirrors(struct cli *cli, const struct ocv_reference *reference
             if (len < (int)sizeof(text) && ocv_reference_parse(text, &there, NULL) == OCV_OK &&
                 rules_load(cli, there, &rules, NULL) == OCV_OK && ocv_tag_rules_count(rules) > 0) {
                 bool part = path > reference->repository;
-                snprintf(place, size, "%s%s%.*s", reference->host, part ? "/" : "",
-                         part ? (int)(path - reference->repository - 1) : 0, reference->repository);
-                return registries[i];
+                len = snprintf(place, size, "%s%s%.*s", reference->host, part ? "/" : "",
+                               part ? (int)(path - reference->repository - 1) : 0,
+                               reference->repository);
+                return len < (int)size ? registries[i] : NULL; /* nothing is advised in part */
             }
         }
         path = (path = strchr(path, '/')) ? path + 1 : NULL;
@@ -64,7 +65,7 @@ const char *image_mirrors(struct cli *cli, const struct ocv_reference *reference
 void image_explain_missing(struct cli *cli, const struct ocv_reference *reference,
                            struct ocv_error *err)
 {
-    char tags[400] = "", mirror[200] = "", place[80];
+    char tags[400] = "", mirror[OCV_ERROR_HINT_MAX] = "", place[300];
     struct ocv_error failure = {0};
     ocv_auto_tags found = {0};
     if (!err || *err->hint || !cli->registry || !reference->tag || reference->digest)
@@ -94,10 +95,10 @@ void image_explain_missing(struct cli *cli, const struct ocv_reference *referenc
                      ocv_nearest_question(ocv_nearest_meant(&nearest), question));
     }
     const char *of = status >= 0 ? image_mirrors(cli, reference, place, sizeof(place)) : NULL;
-    if (of)
-        snprintf(mirror, sizeof(mirror),
-                 "; if %s mirrors %s, configure it: registries: {%s: {mirror_of: %s}}", place, of,
-                 place, of);
+    if (of && snprintf(mirror, sizeof(mirror),
+                       "; if %s mirrors %s, configure it: registries: {%s: {mirror_of: %s}}", place,
+                       of, place, of) >= (int)(sizeof(mirror) - strlen(tags)))
+        mirror[0] = '\0';
     if (*tags || *mirror)
         ocv_error_hint(err, "%s%s", tags, *tags ? mirror : mirror + (*mirror ? 2 : 0));
 }

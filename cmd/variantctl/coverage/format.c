@@ -5,8 +5,10 @@
 #include "cmd/variantctl/verbs.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
+#include "lib/base/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static size_t count_cells(const struct coverage *c, const struct ocv_entry *entry,
@@ -238,12 +240,14 @@ int coverage_format_json(const struct coverage *c, struct ocv_buffer *out, struc
         char platform[128] = "";
         if (of.architecture)
             ocv_platform_format(&of, platform, sizeof(platform));
-        json_t *json =
-            json_pack("{s:s, s:I, s:s, s:s?, s:b, s:o, s:s*}", "host", host->name, "nodes",
-                      (json_int_t)host->nodes, "profile", host->path, "platform",
-                      of.architecture ? platform : NULL, "onlyDefault", coverage_gets_default(host),
-                      "selected", selected ? entry_json(selected) : json_null(), "undecided",
-                      host->undecided);
+        ocv_auto_free char *path = strdup(host->path);
+        if (path)
+            ocv_text_clean(path); /* a file's name may be any bytes */
+        json_t *json = json_pack(
+            "{s:s, s:I, s:s, s:s?, s:b, s:o, s:s*}", "host", host->name, "nodes",
+            (json_int_t)host->nodes, "profile", path, "platform", of.architecture ? platform : NULL,
+            "onlyDefault", coverage_gets_default(host), "selected",
+            selected ? entry_json(selected) : json_null(), "undecided", host->undecided);
         if (json_array_append_new(hosts, json) < 0)
             return ocv_error_nomem(err);
     }

@@ -6,6 +6,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/file.h"
+#include "lib/base/text.h"
 #include "lib/match/match_internal.h"
 #include "ocivariant-probe.h"
 
@@ -28,6 +29,8 @@ static int add_host(struct coverage *c, const char *path, struct ocv_error *err)
     host->name = strndup(name, len > 5 && !strcmp(name + len - 5, ".json") ? len - 5 : len);
     host->nodes = 1;
     c->n++;
+    if (host->name)
+        ocv_text_clean(host->name); /* a file's name may be any bytes */
     return host->path && host->name ? OCV_OK : ocv_error_nomem(err);
 }
 
@@ -250,6 +253,7 @@ int coverage_read_hosts(const struct coverage_request *r, struct coverage *c, st
             sorted[k]->name = path;
             if (!path)
                 return ocv_error_nomem(err);
+            ocv_text_clean(path);
         }
     }
     return read_profiles(r, c, err);

@@ -116,8 +116,10 @@ static int take_expired(struct taint_remover *r, const json_t *node, json_t *fre
     const char *name = ocv_json_text_or(json_object_get(node, "metadata"), "name", "");
     ocv_auto_free char *patch = taint_patch(r, node);
     bool had;
-    if (!patch)
+    if (!patch) {
+        json_object_del(r->since, name);
         return OCV_OK;
+    }
     const json_t *first = json_object_get(r->since, name);
     int64_t since = first ? json_integer_value(first) : ocv_clock_ms();
     json_object_set_new(fresh, name, json_integer(since));
@@ -125,6 +127,7 @@ static int take_expired(struct taint_remover *r, const json_t *node, json_t *fre
         return OCV_OK;
     OCV_TRY(take(r, node, &had, err));
     json_object_del(fresh, name);
+    json_object_del(r->since, name);
     metrics_add(r->options.metrics, METRIC_STARTUP_TAINTS_EXPIRED_TOTAL, 1);
     log_line(LOG_LEVEL_WARNING,
              "node %s has had the taint %s for %lld s, and its variantd does not serve: the taint "
@@ -140,6 +143,8 @@ static int take_all_expired(struct taint_remover *r, struct ocv_error *err)
     json_t *fresh = json_object();
     struct ocv_error first = {0};
     int status;
+    if (!fresh)
+        return ocv_error_nomem(err);
     do {
         json_t *page = NULL, *node;
         size_t i;
@@ -161,6 +166,9 @@ static int take_all_expired(struct taint_remover *r, struct ocv_error *err)
                 strspn(more, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                              "0123456789-_") == n)
                 memcpy(next, more, n + 1);
+            else
+                status = ocv_error_set(err, OCV_ERR_DATA,
+                                       "the API server's list goes on in no way that is known");
         }
         json_decref(page);
     } while (status == OCV_OK && *next);

@@ -271,6 +271,11 @@ readable()
         [[ $output == *"machine code"*"Example:  nvidia :: sm_arch :: 90_real"*"Provider: built in" ]]
         ! grep -E '.{81}' <<<"$output" || false
     done
+    run -2 "$VARIANTCTL" vocabulary nvidia:sm_arch
+    [[ $output == *"no namespace 'nvidia:sm_arch'"* ]]
+    run -2 "$VARIANTCTL" vocabulary 'nvidia :: sm_arch :: 90_real :: more'
+    run -0 "$VARIANTCTL" vocabulary ' nvidia ::  sm_arch '
+    [[ $output == "nvidia :: sm_arch"* ]]
     run -0 "$VARIANTCTL" vocabulary aarch64 :: version
     [[ $output == *"Values:   9.7a, 9.6a, "*"Not yet:  9.7a, 9.6a, 9.5a"* ]]
     run -0 "$VARIANTCTL" vocabulary furiosa::arch

@@ -57,6 +57,10 @@ listed() { (cd "$NODE" && find . -type f | sort | tr '\n' ' '); }
     [ "$stderr" = "variantctl: --hosts-only needs --registry HOST" ]
     run -2 --separate-stderr "$VARIANTCTL" setup podman --registry docker.io --hosts-only
     [ "$stderr" = "variantctl: --hosts-only applies to containerd only" ]
+    for action in --status --uninstall; do
+        run -2 --separate-stderr hosts_only --registry docker.io "$action"
+        [ "$stderr" = "variantctl: --hosts-only is for a set-up alone" ]
+    done
 }
 
 @test "the registries of the configuration get hosts files, and containerd's own stays" {

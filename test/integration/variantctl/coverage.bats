@@ -70,6 +70,18 @@ compare()
     [[ $(jq -r '.images[0].profiles.laptop | .label, .tag' <<<"$output") != *hopper* ]]
 }
 
+@test "a file whose name is no text, and two of one name" {
+    local fleet=$BATS_TEST_TMPDIR/fleet
+    mkdir -p "$fleet/a" "$fleet/b"
+    cp "$PROFILES/h100.json" "$fleet/"$'h\xff.json'
+    run -0 --separate-stderr "$VARIANTCTL" coverage --json --profiles "$fleet" --insecure "$REGISTRY" "$REGISTRY/app:1"
+    [ "$(jq -r '.hosts[0].host' <<<"$output")" = 'h?' ]
+    cp "$PROFILES/h100.json" "$fleet/a/"$'n\xff.json'
+    cp "$PROFILES/h100.json" "$fleet/b/"$'n\xff.json'
+    run -0 --separate-stderr "$VARIANTCTL" coverage --json --profiles "$fleet/a" --profiles "$fleet/b" --insecure "$REGISTRY" "$REGISTRY/app:1"
+    [ "$(jq -r '.hosts[].host' <<<"$output")" = "$fleet/a/n?"$'\n'"$fleet/b/n?" ]
+}
+
 @test "nothing changes: exit 0; one of the two is the installed one where it is not named" {
     run -0 --separate-stderr "$VARIANTCTL" coverage --config "$STATE/config.yaml" --before "$STATE/new" --after "$STATE/new" \
         --profiles "$STATE/fleet" "$TEI:1.9"

@@ -260,6 +260,11 @@ static const struct ocv_option containers_options[] = {
 #define OTHER_PLATFORM \
     "A tag then always means this machine's platform. For another one use a digest.\n"
 
+#define ONE_ENGINE                          \
+    {                                       \
+        "at most one engine", 0, 1, 0, NULL \
+    }
+
 const struct cli_command setup_command = {
     .usage = "Usage: variantctl setup containerd|docker|podman|crio [OPTIONS]\n"
              "       variantctl setup [ENGINE] --status|--uninstall\n"
@@ -273,7 +278,7 @@ const struct cli_command setup_command = {
               "--platform or --label, or variantd's /raw/. An engine that also builds starts\n"
               "from images for this machine: variants, and with `cpu_levels: on` amd64 levels.\n",
     .options = any_options,
-    .arguments = {"at most one engine", 0, 1, 0, NULL},
+    .arguments = ONE_ENGINE,
     .end = "\n"
            "Examples:\n"
            "  sudo variantctl setup docker --registry docker.io --dry-run\n"
@@ -287,7 +292,7 @@ const struct cli_command setup_containerd_command = {
              "directory of them in config.toml.\n",
     .details = KEEPS,
     .options = containerd_options,
-    .arguments = {"at most one engine", 0, 1, 0, NULL},
+    .arguments = ONE_ENGINE,
     .end = "\n" OTHER_PLATFORM "\n"
            "Examples:\n"
            "  sudo variantctl setup containerd\n"
@@ -301,7 +306,7 @@ const struct cli_command setup_docker_command = {
              "daemon.json; with containerd's image store a hosts.toml for each registry.\n",
     .details = KEEPS,
     .options = docker_options,
-    .arguments = {"at most one engine", 0, 1, 0, NULL},
+    .arguments = ONE_ENGINE,
     .end = "\n"
            "A tag then always means this machine's platform, in builds, too.\n"
            "\n"
@@ -313,7 +318,7 @@ const struct cli_command setup_docker_command = {
 #define CONTAINERS(engine, text)                                                                \
     {                                                                                           \
         .usage = "Usage: variantctl setup " engine " [OPTIONS]\n\n" text, .details = KEEPS,     \
-        .options = containers_options,                                                          \
+        .options = containers_options, .arguments = ONE_ENGINE,                                 \
         .end = "\n" OTHER_PLATFORM "\nExamples:\n"                                              \
                "  sudo variantctl setup " engine                                                \
                " --registry docker.io --registry registry.example\n"                            \

@@ -91,7 +91,9 @@ static int run_engine(struct cli *cli, struct setup *setup, const char *name, st
     OCV_TRY(finish_options(cli, setup, err));
     if (setup->format && action != SETUP_ACTION_STATUS)
         return ocv_error_set(err, OCV_ERR_INVALID, "--format requires --status");
-    if (setup->hosts_only && action == SETUP_ACTION_SETUP) {
+    if (setup->hosts_only && action != SETUP_ACTION_SETUP)
+        return ocv_error_set(err, OCV_ERR_INVALID, "--hosts-only is for a set-up alone");
+    if (setup->hosts_only) {
         if (strcmp(name, "containerd") != 0)
             return ocv_error_set(err, OCV_ERR_INVALID, "--hosts-only applies to containerd only");
         /* without it all registries are covered: perhaps wrong on a node set up by others */
