@@ -47,6 +47,7 @@ static const struct {
     {"latehead", mode_latehead},
     {"nodigest", mode_nodigest},
     {"generic", mode_generic},
+    {"genericcut", mode_genericcut},
     {"file", mode_file},
     {"wronglate", mode_wronglate},
     {"late", mode_late},
@@ -321,6 +322,8 @@ static void prepare(void)
     served_blob = make((char *)blob, sizeof(blob), "application/octet-stream");
     served_index = make(index, sizeof(index) - 1, OCV_MEDIA_TYPE_INDEX);
     served_generic = make(generic, sizeof(generic) - 1, "application/json");
+    static const char cut[] = "{\"mediaType\":\"application/vnd.oci.image.index.v1+json";
+    served_cut = make(cut, sizeof(cut) - 1, "application/json");
     served_big = make(big, sizeof(big), OCV_MEDIA_TYPE_INDEX);
     prepare_image();
 }

@@ -43,7 +43,7 @@ struct bytes {
 
 static int ports[2];
 static unsigned char blob[BLOB_SIZE];
-static struct bytes served_blob, served_index, served_big, served_generic, served_file;
+static struct bytes served_blob, served_index, served_big, served_generic, served_cut, served_file;
 static struct bytes image_index, image_manifest, image_config; /* of "MODE/image" */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ocv_buffer request_log;

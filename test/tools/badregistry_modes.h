@@ -289,6 +289,11 @@ static bool mode_generic(const struct request *r)
 {
     return whole(r, &served_generic);
 }
+
+static bool mode_genericcut(const struct request *r)
+{
+    return whole(r, &served_cut);
+}
 static bool mode_file(const struct request *r)
 {
     return r->blob || !served_file.data ? error(r, 404, "", "MANIFEST_UNKNOWN")

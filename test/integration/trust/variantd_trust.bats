@@ -230,6 +230,47 @@ code()
     stop_daemon nested
 }
 
+@test "a tag that moves between the check and the answer: what was checked is sent" {
+    local bundle=$BATS_TEST_TMPDIR/bundle good
+    good=$(skopeo inspect --raw --tls-verify=false "docker://$REGISTRY/open/app:1" | tee "$BATS_TEST_TMPDIR/good" | sha256sum)
+    good=sha256:${good%% *}
+    make_bundle team "$good" >"$bundle"
+    jq -nc --rawfile good "$BATS_TEST_TMPDIR/good" --rawfile bundle "$bundle" --arg g "$good" --arg t "$BUNDLE_TYPE" \
+        --arg b "sha256:$(sha256sum <"$bundle" | cut -d ' ' -f 1)" --argjson bn "$(stat -c %s "$bundle")" '
+        {"Content-Type": "application/vnd.oci.image.index.v1+json"} as $index |
+        ({schemaVersion: 2, layers: [{mediaType: $t, digest: $b, size: $bn}]} | tojson) as $signature |
+        [{method: "HEAD", path: "manifests/1$", headers: ($index + {"Docker-Content-Digest": $g}), body: $good},
+         {path: "manifests/1$", headers: $index, body: ($good + " ")}, {path: "manifests/\($g)", headers: ($index + {"Docker-Content-Digest": $g}), body: $good},
+         {path: "blobs/\($b)", body: $bundle}, {path: "manifests/sha256-[0-9a-f]*[.]sig", headers: {"Content-Type": "application/vnd.oci.image.manifest.v1+json"}, body: $signature}]' >"$BATS_TEST_TMPDIR/rules"
+    start_rules moving <"$BATS_TEST_TMPDIR/rules"
+    trust_config "registries: {\"$RULES\": {url: \"http://$RULES\"}}
+choose: off" "$RULES/**" "{keys: [$STATE/keys/team.pub]}"
+    start_variantd moving --config "$STATE/trust.yaml" --profile "$PROFILES/h100.json"
+    [ "$(code "/proxy/v2/${RULES/:/--}/app/manifests/1")" = 200 ]
+    cmp "$BATS_TEST_TMPDIR/answer" "$BATS_TEST_TMPDIR/good"
+    stop_daemon moving
+}
+
+@test "the rules of a mirror's own name and of what it mirrors hold, both" {
+    local index
+    push_layout "$STATE/images:app" "$REGISTRY/mirrored/app:1"
+    index=$(top mirrored/app)
+    sign_payload team mirrored/app "$index"
+    both() # RULES: the code of the tag, by a daemon with these
+    {
+        trust_config "registries: {\"$REGISTRY\": {url: \"http://$REGISTRY\", mirror_of: docker.io}}" "$@"
+        start_variantd both --config "$STATE/trust.yaml" --profile "$PROFILES/h100.json"
+        code "/proxy/v2/${REGISTRY/:/--}/mirrored/app/manifests/1"
+        stop_daemon both
+    }
+    run -0 both "docker.io/mirrored/**" "{keys: [$STATE/keys/team.pub]}" "$REGISTRY/**" "{keys: [$STATE/keys/other.pub]}"
+    [ "$output" = 403 ]
+    run -0 both "docker.io/mirrored/**" "{keys: [$STATE/keys/other.pub]}" "$REGISTRY/**" "{keys: [$STATE/keys/team.pub]}"
+    [ "$output" = 403 ]
+    run -0 both "docker.io/mirrored/**" "{keys: [$STATE/keys/team.pub]}" "$REGISTRY/**" "{keys: [$STATE/keys/team.pub]}"
+    [ "$output" = 200 ]
+}
+
 @test "a layout in place of a registry has no signatures" {
     trust_config "layout: [\"registry.example=$STATE/images\"]" "registry.example/**" "{keys: [$STATE/keys/team.pub]}"
     start_variantd layout --config "$STATE/trust.yaml" --profile "$PROFILES/h100.json"

@@ -185,6 +185,7 @@ all_expired()
     grep -q 'credential provider fail: exit status 1' "$log"
     grep -q 'credential provider missing: .*/bin/missing: No such file' "$log"
     grep -q 'credential provider huge: it printed more than 65536 bytes' "$log"
+    run ! grep 'credential provider ecr:' "$log"
     # they are not run again and again
     for _ in {1..20}; do
         head_of fail

@@ -191,6 +191,26 @@ setup_file()
     stop_daemon sized
 }
 
+# files_open: how many descriptors the daemon has
+files_open()
+{
+    ls "/proc/$(<"$STATE/pids/variantd")/fd" | wc -l
+}
+
+@test "every file of a layout is closed again" {
+    local before digest
+    digest=$(jq -r '.manifests[0].digest' "$STATE/layout/index.json")
+    ask GET "/v2/x/blobs/$digest"
+    before=$(files_open)
+    for _ in {1..20}; do
+        ask GET "/v2/x/blobs/$digest"
+        [ "$code" = 200 ]
+        ask GET "/v2/x/manifests/$digest"
+        [ "$code" = 200 ]
+    done
+    await variantd sh -c "[ \$(ls /proc/$(<"$STATE/pids/variantd")/fd | wc -l) -le $((before + 2)) ]"
+}
+
 @test "a wrong blob is not a manifest" {
     local index
     cp -r "$STATE/layout" "$STATE/bad"

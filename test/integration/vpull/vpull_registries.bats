@@ -59,6 +59,18 @@ everyone_gets()
     done
 }
 
+@test "a registry is asked once how to log in, for all its repositories" {
+    start_rules once "$STATE/layout" <<<'[
+        {"path": "/v2/$", "auth": "^$", "status": 401, "headers": {"WWW-Authenticate": "Bearer realm=\"http://@HOST@/token\",service=\"s\""}},
+        {"path": "^/token.service=s&scope=repository%3Ademo%2F(app|two)%3Apull&", "auth": "^Basic dXNlcjpzZWNyZXQ=$", "body": {"token": "GOOD"}},
+        {"path": "^/v2/demo/(app|two)/", "auth": "^Bearer GOOD$", "layout": true},
+        {"path": "", "status": 403}]'
+    logged_in user:secret
+    run -0 --separate-stderr "$VARIANTCTL" lock --profile "h100=$PROFILES/h100.json" "$RULES/demo/app:app" "$RULES/demo/two:app"
+    [ "$(jq '.images | length' <<<"$output")" = 2 ]
+    [ "$(grep -c 'GET /v2/ ' "$RULES_LOG")" = 1 ]
+}
+
 @test "where /v2/ redirects, the other host's challenge gets no password" {
     local other log
     start_rules other <<<'[

@@ -100,6 +100,8 @@ START_TEST(generic_type_is_read_from_the_body)
     ocv_buffer_init(&body, 0);
     ck_assert_int_eq(get("generic:v1", &body, &d), 0);
     ck_assert_str_eq(d.media_type, OCV_MEDIA_TYPE_INDEX);
+    ck_assert_int_eq(get("genericcut:v1", &body, &d), 0); /* within that text: it has none */
+    ck_assert_str_eq(d.media_type, "application/json");
 }
 END_TEST
 
