@@ -121,7 +121,7 @@ int cmd_fleet_generate(struct cli *cli, int argc, char **argv)
     if (code >= 0)
         return code;
     size_t n = cli->n_arguments;
-    if (!r.seeded)
+    if (!r.seeded || !n)
         return ocv_error_set(err, OCV_ERR_INVALID, "%s: give --seed", cli->verb);
     if (r.classes > r.nodes)
         r.classes = r.nodes;

@@ -196,7 +196,7 @@ int cmd_match(struct cli *cli, int argc, char **argv)
     int code = cli_read(cli, &command, &r, argc, argv);
     bool common = r.policy == OCV_MATCH_COMMON;
     const char *wrong =
-        !r.fleet ? "give --profiles"
+        !r.fleet ? "give --profiles and one IMAGE, oci:DIR[:TAG] or --index"
         : common && (!r.nodes || r.n_roles > 0)
             ? "--policy common places nothing: give the job's --nodes, and neither --replicas nor "
               "--role"

@@ -23,6 +23,16 @@ struct flight {
     size_t bucket;
 };
 
+static size_t bucket_of(const struct lookup_target *q)
+{
+    size_t h = 2166136261u + (size_t)q->identity;
+    const char *texts[] = {q->reference->name, q->reference->tag, q->child.digest};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        for (const char *p = texts[i]; p && *p; p++)
+            h = (h ^ (unsigned char)*p) * 16777619u;
+    return h % FLIGHT_BUCKETS;
+}
+
 static bool same_question(const struct lookup_target *a, const struct lookup_target *b)
 {
     return a->identity == b->identity && !strcmp(a->reference->name, b->reference->name) &&
@@ -161,12 +171,7 @@ static struct flight *make_flight(struct mirror *m, const struct lookup_target *
 static struct flight *find_or_start(struct mirror *m, const struct lookup_target *q,
                                     unsigned client)
 {
-    const char *texts[] = {q->reference->name, q->reference->tag, q->child.digest};
-    size_t h = 2166136261u + (size_t)q->identity; /* FNV-1a */
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-        for (const char *p = texts[i]; p && *p; p++)
-            h = (h ^ (unsigned char)*p) * 16777619u;
-    size_t bucket = h % FLIGHT_BUCKETS;
+    size_t bucket = bucket_of(q);
     struct flight *f = m->flights[bucket];
     /* One whose record has hung for long is passed over: upstream may say something else by now. */
     while (f && (!same_question(&f->question, q) ||

@@ -61,21 +61,29 @@ static int fill_features(const struct filler *f, const struct ocv_declared_list 
     return OCV_OK;
 }
 
+/* True if the kernel has one of the drivers that the file names, bound to the device or not. */
+static const char *loaded_driver(const struct filler *f)
+{
+    const struct ocv_yaml *drivers = ocv_yaml_get(f->declaration->tree, "drivers");
+    const struct ocv_yaml *d = drivers && !drivers->text ? drivers->first : drivers;
+    for (; d; d = drivers->text ? NULL : d->next) {
+        static const char *const buses[] = {"pci", "platform"};
+        for (size_t i = 0; i < 2; i++) {
+            char path[128];
+            snprintf(path, sizeof(path), "sys/bus/%s/drivers/%s", buses[i], d->text);
+            if (ocv_sysroot_directory(f->host->root, path))
+                return d->text;
+        }
+    }
+    return NULL;
+}
+
 static void reason_of(const struct filler *f, const struct ocv_declared *device, char *out,
                       size_t size)
 {
     const struct ocv_yaml *drivers = ocv_yaml_get(f->declaration->tree, "drivers");
     const char *driver = !drivers ? "*" : drivers->text ? drivers->text : drivers->first->text;
-    const char *loaded = NULL; /* one of the drivers that the kernel has, bound to it or not */
-    const struct ocv_yaml *d = drivers && !drivers->text ? drivers->first : drivers;
-    for (; d && !loaded; d = drivers->text ? NULL : d->next) {
-        static const char *const buses[] = {"pci", "platform"};
-        for (size_t i = 0; i < 2 && !loaded; i++) {
-            char path[128];
-            snprintf(path, sizeof(path), "sys/bus/%s/drivers/%s", buses[i], d->text);
-            loaded = ocv_sysroot_directory(f->host->root, path) ? d->text : NULL;
-        }
-    }
+    const char *loaded = loaded_driver(f);
     if (device->lost)
         snprintf(out, size, OCV_PCI_LOST);
     else if (device->split)

@@ -182,6 +182,7 @@ setup_file()
     [ "$(upstream_count 'GET /v2/demo/ruled/manifests/1.0-gpu')" = 0 ]
     [ "$(header docker-content-digest)" = "$(curl -sfI -H "$ACCEPT_ALL" "http://$REGISTRY/v2/demo/ruled/manifests/1.0-gpu" |
         tr -d '\r' | sed -n 's/^Docker-Content-Digest: //p')" ]
+    run ! grep 'no choice by tag rules' "$STATE/log/ruled"
     stop_daemon ruled
 }
 

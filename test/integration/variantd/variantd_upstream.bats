@@ -86,6 +86,7 @@ raw()
     done
     [ "$(outcome upstream_error)" = $((before + 6)) ]
     [ "$(metric "variantd_upstream_errors_total{registry=\"$BAD\",kind=\"http_429\"}")" -ge 1 ]
+    [ "$(metric "variantd_upstream_errors_total{registry=\"$BAD\",kind=\"http_5xx\"}")" -ge 1 ]
 }
 
 @test "a registry that is not there is told from one that answers rubbish" {

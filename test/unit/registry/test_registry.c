@@ -133,6 +133,23 @@ START_TEST(certificates_are_read_for_tls_only)
 }
 END_TEST
 
+/* A client that asks for others shows no certificate of this machine, and does not read it. */
+START_TEST(certificates_are_not_shown_for_others)
+{
+    char host[32], name[64];
+    struct ocv_registry_options options = {.insecure = (const char *const[]){host},
+                                           .n_insecure = 1}; /* begins with TLS */
+    snprintf(host, sizeof(host), "127.0.0.1:%d", port);
+    snprintf(name, sizeof(name), "%s/client.cert", host);
+    write_file(name, 0644, "a certificate without a key");
+    new_client(options);
+    expect_error(try_get("good:v1"), OCV_ERR_CONFIG, "no usable key");
+    options.anonymous = true;
+    new_client(options);
+    ck_assert_msg(try_get("good:v1") == 0, "%s", err.message);
+}
+END_TEST
+
 static const struct {
     const char *repository;
     int status;
@@ -449,6 +466,7 @@ TEST_FILE
     tcase_add_test(c, generic_type_is_read_from_the_body);
     tcase_add_test(c, gzip_is_decoded);
     tcase_add_test(c, certificates_are_read_for_tls_only);
+    tcase_add_test(c, certificates_are_not_shown_for_others);
     tcase_add_loop_test(c, bad_days, 0, (int)(sizeof(statuses) / sizeof(*statuses)));
     tcase_add_loop_test(c, words_of_refusals_are_shown, 0,
                         (int)(sizeof(refusals) / sizeof(*refusals)));

@@ -64,7 +64,9 @@ START_TEST(fetches_once)
     ck_assert_uint_eq(seen.cached, 0);
     ck_assert_int_eq(seen.last, blob_size);
     ck_assert_uint_eq((unsigned)lines(requests()), 1);
+    err.status = OCV_ERR_IO; /* of something else: success leaves it alone */
     ck_assert_int_eq(fetch("good", blob_size, &seen), 0);
+    ck_assert_int_eq(err.status, OCV_ERR_IO);
     ck_assert_uint_eq(seen.cached, 1);
     ck_assert_uint_eq((unsigned)lines(requests()), 0);
 }
