@@ -313,6 +313,7 @@ static void prepare(void)
     static const char index[] =
         "{\"schemaVersion\":2,\"mediaType\":\"" OCV_MEDIA_TYPE_INDEX "\",\"manifests\":[]}";
     static const char generic[] = "{\"schemaVersion\":2,\"artifactType\":\"mediaType\","
+                                  "\"annotations\":{\"mediaType\":\"text/plain\"},"
                                   "\"mediaType\":\"" OCV_MEDIA_TYPE_INDEX "\",\"manifests\":[]}";
     static char big[5 * 1024 * 1024];
     unsigned seed = 1;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define TAGS "tags"
@@ -33,24 +34,30 @@ static bool directory_path(const char *kind, char *path, size_t size)
     return n > 0 && (size_t)n < size;
 }
 
-bool digest_cache_directory(const char *kind, char *path, size_t size)
+/* -1: there is none, or it is another user's (sudo keeps HOME), who may write what he likes there.
+ */
+static int open_directory(const char *kind, bool make, char *path, size_t size)
 {
-    return directory_path(kind, path, size) && ocv_directory_make(path, 0700, NULL) >= 0;
+    struct stat st;
+    if (!directory_path(kind, path, size) || (make && ocv_directory_make(path, 0700, NULL) < 0))
+        return -1;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool own = fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 022);
+    if (fd >= 0 && !own)
+        close(fd);
+    return own ? fd : -1;
 }
 
-static int open_directory(const char *kind, bool make)
+bool digest_cache_directory(const char *kind, char *path, size_t size)
 {
-    char path[4096];
-    if (make ? !digest_cache_directory(kind, path, sizeof(path))
-             : !directory_path(kind, path, sizeof(path)))
-        return -1;
-    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ocv_auto_fd int directory = open_directory(kind, true, path, size);
+    return directory >= 0;
 }
 
 bool digest_cache_read(const char *kind, const char *digest, struct ocv_buffer *out)
 {
-    char name[OCV_DIGEST_MAX];
-    ocv_auto_fd int directory = open_directory(kind, false);
+    char name[OCV_DIGEST_MAX], path[4096];
+    ocv_auto_fd int directory = open_directory(kind, false, path, sizeof(path));
     if (directory < 0 || !ocv_digest_known(digest))
         return false;
     file_name(digest, name);
@@ -59,8 +66,8 @@ bool digest_cache_read(const char *kind, const char *digest, struct ocv_buffer *
 
 void digest_cache_write(const char *kind, const char *digest, const struct ocv_buffer *found)
 {
-    char name[OCV_DIGEST_MAX];
-    ocv_auto_fd int directory = open_directory(kind, true);
+    char name[OCV_DIGEST_MAX], path[4096];
+    ocv_auto_fd int directory = open_directory(kind, true, path, sizeof(path));
     if (directory < 0 || !ocv_digest_known(digest))
         return;
     file_name(digest, name);

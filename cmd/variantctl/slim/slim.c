@@ -431,6 +431,7 @@ static int open_stage(struct slim *s, const struct image *image, struct ocv_erro
         ocv_layout_free(s->stage);
         s->stage = NULL;
         ocv_fd_close(&s->lock);
+        s->lock = -1;
         OCV_TRY(ocv_layout_open(s->stage_dir, OCV_LAYOUT_CREATE, &s->stage, err));
         s->lock = open(s->stage_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (s->lock < 0 && errno != ENOENT)

@@ -293,6 +293,18 @@ sm_120 128 11" ]
     [ "$(jq -r '.images[0].properties | join(", ")' <<<"$output")" = "$ROCM" ]
 }
 
+@test "derive: another user's directory is no cache, as where sudo keeps HOME" {
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    local theirs=$BATS_TEST_TMPDIR/theirs
+    mkdir "$theirs"
+    XDG_CACHE_HOME=$theirs run -0 "$VARIANTCTL" derive --json "$R/app:1"
+    find "$theirs" -name '*.json*' -o -name 'sha256-*' | grep -q .
+    find "$theirs" -type f -delete
+    chown -R nobody "$theirs"
+    XDG_CACHE_HOME=$theirs run -0 "$VARIANTCTL" derive --json "$R/app:1"
+    [ -z "$(find "$theirs" -type f)" ]
+}
+
 @test "derive: a malformed layer is an error that names it, and is not remembered" {
     local bad=$BATS_TEST_TMPDIR/bad digest
     mkimage "$bad" app --file etc/build=bad --gzip
