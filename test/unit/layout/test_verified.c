@@ -120,5 +120,19 @@ START_TEST(odd_marks_are_none)
 }
 END_TEST
 
+/* Each blob has a mark, the first one and those for which the directory is there. */
+START_TEST(every_blob_is_remembered)
+{
+    struct ocv_layout *layout = layout_with_blob();
+    for (int i = 0; i < 2; i++) {
+        ck_assert(present(layout));
+        ck_assert_int_eq(access(mark_path(), F_OK), 0);
+        unlink(mark_path());
+    }
+    ocv_layout_free(layout);
+}
+END_TEST
+
 RUN_TESTS_IN("verified", setup, teardown, wrong_bytes_are_found_and_replaced,
-             what_is_remembered_is_not_read_unless_asked_for, odd_marks_are_none)
+             what_is_remembered_is_not_read_unless_asked_for, odd_marks_are_none,
+             every_blob_is_remembered)
