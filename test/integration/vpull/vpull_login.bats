@@ -68,6 +68,12 @@ VPULL_THERE='"$VPULL" --print-ref --profile "$PROFILES/h100.json" "$PRIVATE/demo
     run -1 --separate-stderr bare env HOME="$STATE/home" sh -c "$VPULL_THERE"
     [[ $stderr == *"access denied (HTTP 401)"* ]]
     [[ $stderr == *"hint: docker login $PRIVATE or podman login $PRIVATE, or --authfile FILE; there are none for it in $STATE/home/.docker/config.json, "*"/run/containers/$(id -u)/auth.json and $STATE/home/.config/containers/auth.json"* ]]
+    # a file that has others' only gives none
+    mkdir -p "$STATE/home/.docker"
+    printf '{"auths":{"other.example":{"auth":"%s"}}}' "$(printf user:secret | base64)" >"$STATE/home/.docker/config.json"
+    run -1 --separate-stderr bare env HOME="$STATE/home" sh -c "$VPULL_THERE -v"
+    rm "$STATE/home/.docker/config.json"
+    [[ $stderr == *"access denied (HTTP 401)"* && $stderr != *"credentials from"* && $stderr != *"these are from"* ]]
 }
 
 @test "a login that the registry refuses is named with its file" {
