@@ -154,6 +154,7 @@ has() { [ -e "$1/blobs/sha256/${2#sha256:}" ]; }
     "$VARIANTCTL" index copy --quiet --for "$PROFILES/h100.json" --update "oci:$STATE/images:told" "oci:$to:app"
     ask HEAD "/v2/any/manifests/app?ns=$RULES"
     [ "$(header docker-content-digest)" = "$cuda" ]
+    [ "$(metric variantd_sparse_next_total)" = 1 ]
     stop_daemon variantd
     stop_daemon sparse
 }
