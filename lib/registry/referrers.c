@@ -93,8 +93,8 @@ static int ask_api(struct ocv_registry *registry, const struct ocv_reference *re
             return ocv_error_set(err, OCV_ERR_DATA, "%s: more than %u pages of referrers", digest,
                                  PAGES_MAX);
         int status = ocv_registry_stream(registry, &request, err);
-        if (status < 0 &&
-            page > 0) { /* the API is there, whatever the answer: half a list is none */
+        /* after the first page the API is there, whatever the answer: half a list is none */
+        if (status < 0 && page > 0) {
             if (status == OCV_ERR_NOT_FOUND)
                 status = ocv_error_set(err, OCV_ERR_NETWORK,
                                        "%s: page %u of its referrers: not found", digest, page + 1);
