@@ -118,14 +118,14 @@ bool cli_helper(const char *name, const char *datadir, char *path, size_t size)
         return false;
     if (directory || access(path, X_OK) == 0)
         return true;
-    /* In a build tree libexec is beside the program. */
+    /* In a build tree, beside the directory of the program. */
     ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
     self[len > 0 ? len : 0] = '\0';
     char *slash = strrchr(self, '/');
     if (!slash)
         return true;
     *slash = '\0';
-    n = snprintf(beside, sizeof(beside), "%s/libexec/%s", self, name);
+    n = snprintf(beside, sizeof(beside), "%s/../libexec/%s", self, name);
     if (n > 0 && (size_t)n < sizeof(beside) && (size_t)n < size && access(beside, X_OK) == 0)
         memcpy(path, beside, (size_t)n + 1);
     return true;
