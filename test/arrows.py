@@ -41,6 +41,7 @@ ALLOWED = {
     "lib/internal/tags": "lib/base lib/core lib/internal/content",
     "lib/internal/edit": "lib/base lib/core",
     "lib/internal/claim": "lib/base lib/core",
+    "lib/internal/fit": "lib/base lib/core lib/internal/config lib/internal/content lib/internal/records lib/internal/tags",
     "lib/internal/lint": "lib/base lib/core lib/internal/tags lib/internal/edit lib/internal/content",
     "lib/internal/grpc": "lib/base",
     "lib/internal/content": "lib/base lib/core",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks images without variants by the requirements in their own configuration (NVIDIA_REQUIRE_*).
  * docker, podman and layouts return the configuration; containerd is asked for the documents. */
+#include "cmd/common/image/image.h"
 #include "cmd/variantctl/verify/verify_verb.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
-#include "lib/internal/content/image_config.h"
 
 #include <string.h>
 
@@ -48,14 +48,27 @@ static json_t *containerd_config(const struct image_checker *j, const struct loc
                       OCV_IMAGE_CONFIG_MAX);
 }
 
-bool image_check_config(const struct image_checker *j, const struct local_image *image,
-                        enum ocv_verdict *verdict, struct ocv_buffer *reason)
+/* With `tag_rules: on`, as variantd has them; or NULL. */
+static struct ocv_tag_rules *rules_for(struct cli *cli, const char *name)
+{
+    ocv_auto(ocv_reference) reference = NULL;
+    struct ocv_tag_rules *rules = NULL;
+    if (!name || ocv_reference_parse(name, &reference, NULL) < 0)
+        return NULL;
+    const char *on = ocv_config_get(ocv_config_for_reference(cli->config, reference), "tag_rules");
+    bool loaded = on && !strcmp(on, "on") && rules_load(cli, reference, &rules, NULL) == OCV_OK;
+    return loaded ? rules : NULL;
+}
+
+bool image_check_config(const struct image_checker *j, const struct ocv_fit_host *host,
+                        const struct local_image *image, enum ocv_verdict *verdict,
+                        struct ocv_buffer *reason)
 {
     const char *policy = ocv_config_get(j->cli->config, "config_policy");
     struct ocv_config_finding one = {.fit = OCV_CONFIG_NO_WORD};
-    struct ocv_gpu_host host;
-    ocv_gpu_host_read(j->cli->profile, NULL, &host);
-    if ((policy && !strcmp(policy, "off")) || image->index || !host.n)
+    struct ocv_gpu_host gpus;
+    ocv_gpu_host_read(host->profile, NULL, &gpus);
+    if ((policy && !strcmp(policy, "off")) || image->index || !gpus.n)
         return false;
     ocv_auto(ocv_image_config) config = NULL;
     ocv_auto_buffer text;
@@ -63,9 +76,12 @@ bool image_check_config(const struct image_checker *j, const struct local_image 
     ocv_auto_json *read = image->config ? NULL : containerd_config(j, image);
     const json_t *json = image->config ? image->config : read;
     bool checked = json && ocv_json_append(json, JSON_COMPACT, &text, NULL) == OCV_OK &&
-                   ocv_image_config_parse(text.data, text.len, &config, NULL) == OCV_OK &&
-                   ocv_config_check(config, &host, &one, NULL) == OCV_OK &&
-                   (one.fit == OCV_CONFIG_WARNING || one.fit == OCV_CONFIG_MISFIT);
+                   ocv_image_config_parse(text.data, text.len, &config, NULL) == OCV_OK;
+    if (checked) {
+        ocv_auto(ocv_tag_rules) rules = rules_for(j->cli, image->name);
+        ocv_fit_ordinary(host, config, &gpus, rules, image->name, &one);
+        checked = one.fit == OCV_CONFIG_WARNING || one.fit == OCV_CONFIG_MISFIT;
+    }
     reason->len = checked ? 0 : reason->len;
     if (!checked || ocv_buffer_printf(reason, NULL, "%s", one.reason) < 0)
         return false;

@@ -3,8 +3,6 @@
 
 #include "cmd/common/names.h"
 #include "lib/base/cleanup.h"
-#include "lib/internal/config/config.h"
-#include "lib/internal/records/records.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +50,7 @@ static bool is_plain_word(const char *text)
 static const char *source_of(const struct known_image *k, const char *name)
 {
     ocv_auto(ocv_reference) asked = NULL;
-    const char *reference = k->said.reference;
+    const char *reference = k->fit.said.reference;
     if (reference && k->repository && can_be_pulled(reference) && is_plain_word(reference) &&
         ocv_reference_parse(reference, &asked, NULL) == OCV_OK &&
         strcmp(asked->name, k->repository) == 0)
@@ -77,8 +75,8 @@ static char *remedy_of(const struct local_image *image, const struct known_image
     if (!due || !name || image->index || !is_plain_word(image->where) || !is_plain_word(name))
         return NULL;
     const char *source = source_of(k, name);
-    if (image->tag && !source && can_be_pulled(k->said.reference))
-        source = k->said.reference;
+    if (image->tag && !source && can_be_pulled(k->fit.said.reference))
+        source = k->fit.said.reference;
     if (!source || (image->tag ? !is_plain_word(image->tag) : !can_be_pulled(name)))
         return NULL;
     /* a layout's tag is named where it is not the reference's own, which vpull gives by itself */
@@ -99,14 +97,14 @@ static char *remedy_of(const struct local_image *image, const struct known_image
 }
 
 /* An index in a layout fits if one of its entries does. */
-static enum ocv_verdict check_index(const struct image_checker *j, const struct ocv_index *index,
+static enum ocv_verdict check_index(const struct ocv_fit_host *host, const struct ocv_index *index,
                                     const struct ocv_resolve_options *choose, struct known_image *k,
                                     struct ocv_buffer *reason, struct ocv_error *err)
 {
     ocv_auto(ocv_decision) decision = NULL;
     k->by = "index";
-    known_forget(k);
-    if (ocv_resolve(index, j->cli->profile, choose, &decision, err) < 0)
+    ocv_record_free(&k->fit.said);
+    if (ocv_resolve(index, host->profile, choose, &decision, err) < 0)
         return OCV_VERDICT_UNKNOWN;
     const struct ocv_entry *chosen = ocv_decision_selected(decision);
     if (chosen) {
@@ -117,39 +115,21 @@ static enum ocv_verdict check_index(const struct image_checker *j, const struct 
     return status < 0 ? OCV_VERDICT_UNKNOWN : OCV_VERDICT_MISFIT;
 }
 
-static enum ocv_verdict check_known(const struct image_checker *j,
-                                    const struct ocv_resolve_options *choose,
-                                    const struct known_image *k, struct ocv_buffer *reason,
-                                    struct ocv_error *err)
-{
-    bool fits = false;
-    struct ocv_resolve_options own = *choose;
-    own.made_of = k->said.tag;
-    if (!k->by)
-        return OCV_VERDICT_NONE;
-    if (ocv_fit_check(k->said.label, k->said.properties, k->said.statics, j->cli->profile, &own,
-                      &fits, reason, err) < 0)
-        return OCV_VERDICT_UNKNOWN;
-    if (!fits && strcmp(k->by, "labels") == 0)
-        return OCV_VERDICT_WARNING; /* labels are inherited, so they may be another image's */
-    return fits ? OCV_VERDICT_FITS : OCV_VERDICT_MISFIT;
-}
-
 /* If variants are chosen for it, the default may not be the best, unless pods have builds of
  * their own. Compares with the kept index, else asks variantd, which also records the image. */
-static enum ocv_verdict compare_to_best(struct image_checker *j, const struct local_image *image,
+static enum ocv_verdict compare_to_best(struct image_checker *j, const struct ocv_fit_host *host,
+                                        const struct local_image *image,
                                         const struct ocv_config *config,
                                         const struct ocv_resolve_options *choose,
-                                        struct known_image *k, enum ocv_verdict verdict,
-                                        struct ocv_buffer *reason)
+                                        struct known_image *k, struct ocv_buffer *reason)
 {
+    enum ocv_verdict verdict = k->fit.verdict;
     bool fits = verdict == OCV_VERDICT_FITS;
     bool on = ocv_config_choose(config) == OCV_CHOOSE_ON &&
               ocv_config_workload(config) == OCV_WORKLOAD_OFF;
     if (!image->name || !strpbrk(image->name, "/:") || ocv_digest_known(image->name))
         return verdict; /* the name now belongs to another image */
-    if (fits && on &&
-        known_best(j->records, k, j->cli->profile, choose, reason) == OCV_VERDICT_LESSER)
+    if (fits && on && known_best(host, k, choose, reason) == OCV_VERDICT_LESSER)
         verdict = OCV_VERDICT_LESSER;
     if (!j->ask || (!fits && verdict != OCV_VERDICT_NONE))
         return verdict;
@@ -166,66 +146,70 @@ static enum ocv_verdict compare_to_best(struct image_checker *j, const struct lo
 void image_check(struct image_checker *j, const struct local_image *image, struct image_result *out)
 {
     struct known_image *known = &out->known;
+    const struct ocv_fit_host host = {.profile = j->cli->profile,
+                                      .config = j->cli->config,
+                                      .records = j->records,
+                                      .platform = j->cli->platform};
     *out = (struct image_result){0};
-    ocv_buffer_init(&out->text, REASON_MAX);
-    known_find(j->records, image, known);
+    known_find(&host, image, known, &out->err);
+    struct ocv_buffer *text = &known->fit.reason;
+    if (!text->max)
+        ocv_buffer_init(text, REASON_MAX);
     ocv_auto(ocv_reference) reference = NULL;
-    const char *name = known->repository ? known->repository
-                       : known->heard[0] ? known->heard
-                                         : image->name;
+    const char *name = known->repository            ? known->repository
+                       : known->fit.said.repository ? known->fit.said.repository
+                                                    : image->name;
     if (name && ocv_reference_parse(name, &reference, NULL) < 0)
         reference = NULL; /* a layout's bare tag names no repository */
     ocv_auto_json *by = signed_by(j->signed_images, image, reference);
     out->key = ocv_json_text(json_array_get(by, 0), "key"); /* `signed_images` has it, too */
     out->wanting = signed_wanting(j->cli->config, reference, by);
-    const struct ocv_config *config = ocv_config_for_reference(j->cli->config, reference);
-    struct ocv_resolve_options choose = {.platform = j->cli->platform};
-    struct ocv_workload_input input = {0};
-    if (ocv_workload_preferences(config, j->cli->profile, image->given, &input, &choose.preferences,
-                                 NULL, &out->err) < 0) {
+    ocv_auto(ocv_reference) own = NULL; /* a layout's tag is bare */
+    if (image->name && strpbrk(image->name, "/:") &&
+        ocv_reference_parse(image->name, &own, NULL) < 0)
+        own = NULL;
+    const struct ocv_fit_image about = {.reference = reference ? reference->name : NULL,
+                                        .tag = own ? own->tag : NULL,
+                                        .given = image->given};
+    struct ocv_resolve_options choose;
+    struct ocv_workload_input input;
+    if (ocv_fit_options(&host, &about, &input, &choose, NULL, &out->err) < 0) {
         out->verdict = OCV_VERDICT_UNKNOWN;
         out->reason = out->err.message;
         ocv_workload_input_free(&input);
         return;
     }
-    ocv_auto(ocv_reference) own =
-        NULL; /* with the tag under which it is here; a layout's is bare */
-    if (image->name && strpbrk(image->name, "/:") &&
-        ocv_reference_parse(image->name, &own, NULL) == OCV_OK)
-        choose.preferences.tag = own->tag;
-    out->verdict = image->index
-                       ? check_index(j, image->index, &choose, known, &out->text, &out->err)
-                       : check_known(j, &choose, known, &out->text, &out->err);
-    if (!image->index)
-        out->verdict = compare_to_best(j, image, config, &choose, known, out->verdict, &out->text);
+    const struct ocv_config *config = ocv_config_for_reference(j->cli->config, reference);
+    if (image->index)
+        text->len = 0;
+    out->verdict = image->index ? check_index(&host, image->index, &choose, known, text, &out->err)
+                                : compare_to_best(j, &host, image, config, &choose, known, text);
     bool by_config = j->configs && out->verdict == OCV_VERDICT_NONE &&
-                     image_check_config(j, image, &out->verdict, &out->text);
+                     image_check_config(j, &host, image, &out->verdict, text);
     if (out->verdict == OCV_VERDICT_NONE) {
         /* an image without a record may still have variants */
-        out->text.len = 0;
-        if (ocv_buffer_printf(&out->text, NULL, "%s",
+        text->len = 0;
+        if (ocv_buffer_printf(text, NULL, "%s",
                               known->by ? "an image without variants"
                                         : "no record here says whether it is a variant") < 0)
-            out->text.len = 0;
+            text->len = 0;
     } else if (by_config) {
         known->by = "config";
     }
-    bool hopeless =
-        !by_config && out->verdict == OCV_VERDICT_MISFIT &&
-        known_best(j->records, known, j->cli->profile, &choose, NULL) == OCV_VERDICT_MISFIT;
+    bool hopeless = !by_config && out->verdict == OCV_VERDICT_MISFIT &&
+                    known_best(&host, known, &choose, NULL) == OCV_VERDICT_MISFIT;
     ocv_workload_input_free(&input);
-    if (hopeless &&
-        ocv_buffer_printf(&out->text, NULL, "; nor does anything else of %s: remove it",
-                          known->said.reference ? known->said.reference : known->repository) < 0)
+    if (hopeless && ocv_buffer_printf(text, NULL, "; nor does anything else of %s: remove it",
+                                      known->fit.said.reference ? known->fit.said.reference
+                                                                : known->repository) < 0)
         hopeless = false;
-    out->reason = out->err.message[0] ? out->err.message : out->text.data;
+    out->reason = out->err.message[0] ? out->err.message : text->data;
     out->remedy = hopeless || by_config ? NULL : remedy_of(image, known, out->verdict);
 }
 
 void image_result_free(struct image_result *checked)
 {
-    ocv_record_free(&checked->known.said);
+    ocv_fit_free(&checked->known.fit);
     free(checked->known.repository);
-    ocv_buffer_free(&checked->text);
     free(checked->remedy);
 }

@@ -56,7 +56,7 @@ static int add_image(void *data, const struct local_image *image)
     image_check(&l->checker, image, &checked);
     l->n++;
     l->unrecorded += checked.verdict == OCV_VERDICT_NONE && !k->by;
-    const char *label = k->said.label, *properties = k->said.properties;
+    const char *label = k->fit.said.label, *properties = k->fit.said.properties;
     const char *why = checked.reason && *checked.reason     ? checked.reason
                       : properties && *properties           ? properties
                       : label && strcmp(label, "null") != 0 ? "the best of its index"

@@ -2,9 +2,6 @@
 /* What the node knows about an image: its records, its kept indexes, and variantd. */
 #include "cmd/variantctl/verify/verify_verb.h"
 #include "lib/base/cleanup.h"
-#include "lib/internal/records/daemon.h"
-#include "lib/internal/records/records.h"
-
 #include "lib/base/file.h"
 
 #include <stdio.h>
@@ -16,50 +13,12 @@
 
 void known_set_label(struct known_image *k, const char *label)
 {
-    struct ocv_record said = k->said, copy;
+    struct ocv_record said = k->fit.said, copy;
     said.label = label;
     if (ocv_record_copy(&said, &copy, NULL) < 0)
         return;
-    ocv_record_free(&k->said);
-    k->said = copy;
-}
-
-/* Without a name, all repositories with the digest must agree. */
-static int add_record(void *data, const struct ocv_record *record)
-{
-    struct known_image *k = data;
-    if (!record->properties)
-        return OCV_OK;
-    if (k->n++ == 0) {
-        snprintf(k->heard, sizeof(k->heard), "%s", record->repository);
-        return ocv_record_copy(record, &k->said, NULL);
-    }
-    k->differ =
-        k->differ || strcmp(k->said.properties, record->properties) != 0 ||
-        strcmp(k->said.statics ? k->said.statics : "", record->statics ? record->statics : "") != 0;
-    return OCV_OK;
-}
-
-/* Entries of an index resolved on this node, even if another entry was chosen. */
-static int add_index(void *data, struct ocv_record_index *kept)
-{
-    const struct known_image *k = data;
-    ocv_auto_record said = {0};
-    const struct ocv_entry *entry = ocv_index_find_digest(kept->index, k->digest);
-    if (!entry || entry->code != OCV_REJECT_NONE || !ocv_index_has_variants(kept->index))
-        return OCV_OK;
-    OCV_TRY(ocv_entry_describe(kept->index, entry, &said, NULL));
-    said.repository = kept->repository;
-    said.reference = *kept->reference ? kept->reference : NULL;
-    return add_record(data, &said);
-}
-
-void known_forget(struct known_image *k)
-{
-    ocv_record_free(&k->said);
-    k->n = 0;
-    k->differ = false;
-    k->heard[0] = '\0';
+    ocv_record_free(&k->fit.said);
+    k->fit.said = copy;
 }
 
 /* The full repository name, or NULL. */
@@ -71,31 +30,31 @@ static char *repository_of(const char *name)
     return named ? strdup(reference->name) : NULL;
 }
 
-void known_find(const char *records, const struct local_image *image, struct known_image *k)
+void known_find(const struct ocv_fit_host *host, const struct local_image *image,
+                struct known_image *k, struct ocv_error *err)
 {
     /* an id, or a layout's bare tag, names no repository */
     bool full = image->name && strpbrk(image->name, "/:");
+    ocv_auto(ocv_reference) name = NULL;
     char *named = full ? repository_of(image->name) : NULL;
-    *k = (struct known_image){0};
+    if (full && ocv_reference_parse(image->name, &name, NULL) < 0)
+        name = NULL;
+    const struct ocv_fit_image about = {
+        .reference = named, .tag = name ? name->tag : NULL, .given = image->given};
+    *k = (struct known_image){.fit = {.verdict = OCV_VERDICT_NONE}};
     /* records before kept indexes; of each, the name's own repository before others */
     for (size_t i = 0; i < 4 * image->n_digests; i++) {
-        bool record = i < 2 * image->n_digests, others = i / image->n_digests % 2 == 1;
+        bool by_indexes = i >= 2 * image->n_digests, others = i / image->n_digests % 2 == 1;
         size_t at = i % image->n_digests;
         char *of = image->repositories ? repository_of(image->repositories[at]) : NULL;
         bool other = of && named && strcmp(of, named) != 0;
-        int status = OCV_ERR_NOT_FOUND;
-        if (other == others) {
-            const char *repository = of ? of : named;
-            known_forget(k);
-            k->digest = image->digests[at];
-            status =
-                record ? ocv_record_walk(records, repository, k->digest, add_record, k, NULL)
-                       : ocv_record_index_walk(records, repository, k->digest, add_index, k, NULL);
-            if (status >= 0 && record && k->n && !repository) /* sibling repositories must agree */
-                status = ocv_record_index_walk(records, NULL, k->digest, add_index, k, NULL);
-        }
-        if (status >= 0 && k->n > 0 && !k->differ) { /* contradicting ones count as unknown */
-            k->by = record ? "record" : "index";
+        k->digest = image->digests[at];
+        /* contradicting ones count as unknown */
+        if (other == others &&
+            ocv_fit_recorded(host, &about, of ? of : named, k->digest, by_indexes, &k->fit) ==
+                OCV_OK &&
+            k->fit.verdict != OCV_VERDICT_OPEN) {
+            k->by = by_indexes ? "index" : "record";
             k->repository = of ? of : named;
             if (of)
                 free(named);
@@ -103,40 +62,42 @@ void known_find(const char *records, const struct local_image *image, struct kno
         }
         free(of);
     }
-    known_forget(k);
+    k->fit = (struct ocv_fit){.verdict = OCV_VERDICT_NONE};
     k->digest = image->n_digests ? image->digests[0] : NULL;
     k->repository = named;
+    if (!image->properties)
+        return;
     const struct ocv_record labels = {.label = image->label, .properties = image->properties};
-    if (image->properties && ocv_record_copy(&labels, &k->said, NULL) == OCV_OK)
-        k->by = "labels";
+    k->by = "labels";
+    if (ocv_fit_said(host, &about, &labels, &k->fit, err) < 0)
+        return;
+    if (k->fit.verdict == OCV_VERDICT_MISFIT)
+        k->fit.verdict = OCV_VERDICT_WARNING; /* they are inherited: maybe another image's */
 }
 
-enum ocv_verdict known_best(const char *records, const struct known_image *k,
-                            const struct ocv_profile *profile,
+enum ocv_verdict known_best(const struct ocv_fit_host *host, const struct known_image *k,
                             const struct ocv_resolve_options *choose, struct ocv_buffer *reason)
 {
     struct ocv_record_index kept;
-    ocv_auto(ocv_decision) decision = NULL;
+    struct ocv_fit_place place = {0};
     enum ocv_verdict verdict = OCV_VERDICT_OPEN;
     if (!k->repository || !k->digest ||
-        ocv_record_find(records, k->repository, k->digest, &kept, NULL) < 0)
+        ocv_record_find(host->records, k->repository, k->digest, &kept, NULL) < 0)
         return verdict;
-    if (ocv_resolve(kept.index, profile, choose, &decision, NULL) == OCV_OK) {
-        const struct ocv_entry *best = ocv_decision_selected(decision);
-        bool listed = ocv_index_find_digest(kept.index, k->digest) != NULL;
-        if (!best)
+    if (ocv_fit_in_index(kept.index, kept.digest, k->digest, host->profile, choose, &place, NULL) ==
+        OCV_OK) {
+        const char *better = ocv_fit_better(&place, k->digest);
+        if (!place.fit_digest[0])
             verdict = OCV_VERDICT_MISFIT;
-        else if (listed && strcmp(best->digest, k->digest) != 0)
+        else if (place.listed && better)
             verdict = OCV_VERDICT_LESSER;
         if (verdict == OCV_VERDICT_LESSER && reason) {
             reason->len = 0; /* why it fits is of no interest now */
-            if (ocv_buffer_printf(reason, NULL, "%s fits it better",
-                                  best->label ? best->label : "the default") < 0)
+            if (ocv_buffer_printf(reason, NULL, "%s fits it better", better) < 0)
                 verdict = OCV_VERDICT_OPEN;
         }
     }
-    ocv_decision_free(decision);
-    decision = NULL; /* it points into the index */
+    ocv_record_free(&place.said);
     ocv_record_index_free(&kept);
     return verdict;
 }
@@ -168,7 +129,7 @@ enum ocv_verdict known_ask(const struct ocv_config *config, struct known_image *
     if (status < 0 || said.labels_only || said.verdict == OCV_VERDICT_UNKNOWN ||
         said.verdict == OCV_VERDICT_INDEX)
         return OCV_VERDICT_OPEN;
-    if (!k->said.label && said.label[0])
+    if (!k->fit.said.label && said.label[0])
         known_set_label(k, said.label);
     if (said.reason[0]) {
         reason->len = 0;

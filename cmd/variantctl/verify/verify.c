@@ -98,11 +98,11 @@ static int check_image(void *data, const struct local_image *image)
     v->count[verdict]++;
     v->unrecorded += verdict == OCV_VERDICT_NONE && !k->by;
     v->wanting += checked.wanting != NULL;
-    json_t *entry =
-        json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:s?, s:s?, s:s?, s:s?}", "where",
-                  image->where, "image", image->name, "digest", k->digest, "label", k->said.label,
-                  "verdict", ocv_verdict_name(verdict), "by", k->by, "reason", checked.reason,
-                  "remedy", checked.remedy, "signedBy", checked.key, "unsigned", checked.wanting);
+    json_t *entry = json_pack("{s:s, s:s?, s:s?, s:s?, s:s, s:s?, s:s?, s:s?, s:s?, s:s?}", "where",
+                              image->where, "image", image->name, "digest", k->digest, "label",
+                              k->fit.said.label, "verdict", ocv_verdict_name(verdict), "by", k->by,
+                              "reason", checked.reason, "remedy", checked.remedy, "signedBy",
+                              checked.key, "unsigned", checked.wanting);
     bool failed = !entry || json_array_append_new(v->results, entry) < 0;
     image_result_free(&checked);
     return failed ? OCV_ERR_NOMEM : OCV_OK;

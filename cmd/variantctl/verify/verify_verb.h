@@ -4,8 +4,7 @@
 #define OCV_VERIFY_VERB_H
 
 #include "cmd/common/cli.h"
-#include "lib/internal/records/daemon.h"
-#include "lib/internal/records/records.h"
+#include "lib/internal/fit/fit.h"
 #include "ocivariant/buffer.h"
 #include "ocivariant/error.h"
 
@@ -100,24 +99,20 @@ bool local_images_complete(struct ocv_completion *c, const char *kind);
 
 /** What is known of an image, and from where. */
 struct known_image {
-    const char *by; /**< "record", "index", "labels", "daemon", or NULL */
+    const char *by; /**< "record", "index", "labels", "config", "daemon", or NULL */
     const char *digest;
-    char *repository;       /**< HOST/REPOSITORY, or NULL */
-    struct ocv_record said; /**< label, properties, statics, tag */
-    size_t n;               /**< number of repositories that know it */
-    bool differ;
-    char heard[512]; /**< the first of them */
+    char *repository;   /**< HOST/REPOSITORY, or NULL */
+    struct ocv_fit fit; /**< by what is known here */
 };
 
 /** Look in the records and kept indexes of the directory, else in the image's own labels. */
-void known_find(const char *records, const struct local_image *image, struct known_image *out);
-void known_forget(struct known_image *known);
+void known_find(const struct ocv_fit_host *host, const struct local_image *image,
+                struct known_image *out, struct ocv_error *err);
 /** Set its label; without memory it keeps the old one. */
 void known_set_label(struct known_image *known, const char *label);
 /** What the kept index says: LESSER where another entry fits better, which `reason` (may be NULL)
  *  gets; MISFIT where none fits this machine; else OPEN. */
-enum ocv_verdict known_best(const char *records, const struct known_image *known,
-                            const struct ocv_profile *profile,
+enum ocv_verdict known_best(const struct ocv_fit_host *host, const struct known_image *known,
                             const struct ocv_resolve_options *choose, struct ocv_buffer *reason);
 /** Ask variantd, which may ask a registry, and which counts the images it is asked about: FITS,
  *  LESSER, MISFIT or NONE; OPEN if that is not known. `*answers` false: there is no daemon. */
@@ -160,14 +155,14 @@ struct image_result {
     char *remedy;        /**< the command that pulls the right image, or NULL */
     const char *key;     /**< digest of the key that it was verified by here, or NULL; borrowed */
     const char *wanting; /**< where a rule of `trust` stands that asks for another; or NULL */
-    struct ocv_buffer text;
     struct ocv_error err;
 };
 
 /** Check an ordinary image's configuration against this machine, under `config_policy`. True if it
  *  decides. */
-bool image_check_config(const struct image_checker *checker, const struct local_image *image,
-                        enum ocv_verdict *verdict, struct ocv_buffer *reason);
+bool image_check_config(const struct image_checker *checker, const struct ocv_fit_host *host,
+                        const struct local_image *image, enum ocv_verdict *verdict,
+                        struct ocv_buffer *reason);
 /** Never fails: an image that cannot be checked is "unknown". */
 void image_check(struct image_checker *checker, const struct local_image *image,
                  struct image_result *out);

@@ -14,10 +14,7 @@
 #include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/fit/image_fit_internal.h"
-#include "cmd/variantd/node/node.h"
 #include "lib/base/text.h"
-#include "lib/internal/records/daemon.h"
-#include "lib/internal/records/records.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -25,13 +22,11 @@
 #include <string.h>
 
 /* The image runs; check whether this node would get a better one. */
-static void weigh_entry(const struct mirror_entry *entry, const char *digest,
+static void weigh_entry(const struct ocv_fit_place *entry, const char *digest,
                         struct fit_answer *out)
 {
-    const char *better =
-        entry->fit[0] && strcmp(entry->fit, "null") != 0 ? entry->fit : "the default";
-    if (out->verdict != OCV_VERDICT_FITS || out->each_pod || !digest || !entry->fit_digest[0] ||
-        strcmp(entry->fit_digest, digest) == 0)
+    const char *better = ocv_fit_better(entry, digest);
+    if (out->verdict != OCV_VERDICT_FITS || out->each_pod || !better)
         return;
     out->verdict = OCV_VERDICT_LESSER;
     snprintf(out->fit, sizeof(out->fit), "%s", entry->fit);
@@ -41,7 +36,7 @@ static void weigh_entry(const struct mirror_entry *entry, const char *digest,
 /* What an index says about the digest. If the answer is known already, only the better entry is
  * taken from it. */
 static void take_entry(const struct instance *instance, const struct fit_question *q,
-                       const struct mirror_entry *entry, const char *where, struct fit_answer *out)
+                       const struct ocv_fit_place *entry, const char *where, struct fit_answer *out)
 {
     if (out->verdict == OCV_VERDICT_FITS) {
         weigh_entry(entry, q->digest, out);
@@ -67,8 +62,7 @@ static void take_entry(const struct instance *instance, const struct fit_questio
         snprintf(out->fit, sizeof(out->fit), "%s", entry->fit);
         fit_by_properties(instance, q->reference ? q->reference : where, q->given, &entry->said,
                           out);
-        if (q->digest)
-            weigh_entry(entry, q->digest, out);
+        weigh_entry(entry, q->digest, out);
     }
 }
 
@@ -77,7 +71,7 @@ static bool fit_by_kept_index(const struct instance *instance, const struct fit_
                               const char *repository, struct fit_answer *out)
 {
     struct ocv_record_index kept;
-    struct mirror_entry entry = {0};
+    struct ocv_fit_place entry = {0};
     budget_read_begin(SIZE_MAX); /* kept indexes can have any size */
     bool known = ocv_record_find(instance->settings->records, repository, q->digest, &kept, NULL) ==
                      OCV_OK &&
@@ -96,7 +90,7 @@ static bool fit_by_kept_index(const struct instance *instance, const struct fit_
 static void fit_in_index(const struct instance *instance, const struct fit_question *q,
                          const char *reference, struct fit_answer *out)
 {
-    struct mirror_entry entry = {0};
+    struct ocv_fit_place entry = {0};
     struct ocv_error err = {0};
     int status = mirror_find(instance->mirror, reference, q->digest, q->trusted, &entry, &err);
     if (status == OCV_OK) {
@@ -141,7 +135,7 @@ static void fit_by_upstream(const struct instance *instance, const struct fit_qu
             *out = again;
     } else if (out->alone) {
         /* By the image's own labels: only a hint, since images inherit labels. */
-        struct mirror_entry entry = {0};
+        struct ocv_fit_place entry = {0};
         struct fit_answer by_labels = {.verdict = OCV_VERDICT_OPEN, .labels_only = true};
         if (mirror_labels(instance->mirror, pinned, q->trusted, &entry, NULL) == OCV_OK &&
             entry.found &&

@@ -5,8 +5,8 @@
 
 #include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/instance/instance.h"
-#include "lib/internal/records/daemon.h"
-#include "lib/internal/records/records.h"
+#include "cmd/variantd/node/node.h"
+#include "lib/internal/fit/fit.h"
 
 #include <jansson.h>
 
@@ -23,16 +23,18 @@ struct fit_answer {
     bool each_pod;          /* each pod gets its own build in this repository (`workload`) */
 };
 
+/** What this daemon judges images by. */
+struct ocv_fit_host fit_host(const struct instance *instance, const struct snapshot *snapshot);
 /** Check what is said of a variant (label, properties, statics, tag) with the configuration for the
  * repository at `reference` (may be NULL), without its requirements. Malformed properties give
  * "unknown" and a status below 0. `given`: a container's devices, or NULL. */
 int fit_by_properties(const struct instance *instance, const char *reference, const char *given,
                       const struct ocv_record *said, struct fit_answer *out);
-/** Check by the node's record of a digest in a repository; true if there is one. `reference`: where
- *  it was resolved. An untrusted client learns only the verdict of a secret record. If the
- *  repository is unknown (NULL), all records and kept indexes with the digest must agree; else the
- *  verdict is "unknown". */
-bool fit_by_record(const struct instance *instance, const char *repository,
+/** By the node's record of a digest in a repository. `reference`: where it was resolved. An
+ *  untrusted client learns only the verdict of a secret record. If the repository is unknown
+ * (NULL), all records and kept indexes with the digest must agree; else the verdict is "unknown".
+ */
+void fit_by_record(const struct instance *instance, const char *repository,
                    const struct fit_question *question, struct fit_answer *out, char *reference,
                    size_t size);
 /** Check an ordinary image's configuration against this node: {"verdict", "reason"}, or NULL if it

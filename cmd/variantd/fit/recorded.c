@@ -4,106 +4,69 @@
 #include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/fit/image_fit_internal.h"
 #include "lib/internal/config/config.h"
-#include "lib/internal/records/records.h"
 
 #include <stdio.h>
 #include <string.h>
 
-int fit_by_properties(const struct instance *instance, const char *reference, const char *given,
-                      const struct ocv_record *said, struct fit_answer *out)
+struct ocv_fit_host fit_host(const struct instance *instance, const struct snapshot *snapshot)
 {
-    ocv_auto_buffer reason;
-    struct ocv_error err = {0};
-    bool fits = false;
-    ocv_buffer_init(&reason, REASON_MAX * 4);
-    const struct snapshot *snapshot = node_get(instance->node);
-    struct ocv_resolve_options options = {.any_use = true, .made_of = said->tag};
-    struct ocv_workload_input input = {0};
-    char by[OCV_GIVEN_FOUND_MAX];
-    const struct ocv_config *config = settings_for_text(instance->settings, reference);
-    int status = ocv_workload_preferences(config, snapshot->profile, given, &input,
-                                          &options.preferences, by, &err);
-    if (status == OCV_OK)
-        status = ocv_fit_check(said->label, said->properties, said->statics, snapshot->profile,
-                               &options, &fits, &reason, &err);
-    ocv_workload_input_free(&input);
-    node_put(snapshot);
-    out->each_pod = ocv_config_workload(config) != OCV_WORKLOAD_OFF;
-    out->verdict = status < 0 ? OCV_VERDICT_UNKNOWN : fits ? OCV_VERDICT_FITS : OCV_VERDICT_MISFIT;
+    return (struct ocv_fit_host){.profile = snapshot->profile,
+                                 .config = instance->settings->config,
+                                 .records = instance->settings->records,
+                                 .any_use = true};
+}
+
+static void set_answer(const struct instance *instance, const char *reference,
+                       const struct ocv_fit *fit, const char *why, struct fit_answer *out)
+{
+    const struct ocv_record *said = &fit->said;
+    out->each_pod =
+        ocv_config_workload(settings_for_text(instance->settings, reference)) != OCV_WORKLOAD_OFF;
+    out->verdict = fit->verdict;
     snprintf(out->label, sizeof(out->label), "%s", said->label ? said->label : "");
     snprintf(out->properties, sizeof(out->properties), "%s",
              said->properties ? said->properties : "");
     snprintf(out->reason, sizeof(out->reason), "%s",
-             status < 0    ? err.message
-             : reason.data ? reason.data
-                           : "");
-    size_t n = strlen(out->reason);
-    if (*by && status == OCV_OK && !fits)
-        snprintf(out->reason + n, sizeof(out->reason) - n, "; the container has %.200s", by);
+             why               ? why
+             : fit->reason.len ? fit->reason.data
+                               : "");
+}
+
+int fit_by_properties(const struct instance *instance, const char *reference, const char *given,
+                      const struct ocv_record *said, struct fit_answer *out)
+{
+    const ocv_auto(snapshot) snapshot = node_get(instance->node);
+    const struct ocv_fit_host host = fit_host(instance, snapshot);
+    const struct ocv_fit_image image = {.reference = reference, .given = given};
+    struct ocv_error err = {0};
+    ocv_auto_fit fit = {0};
+    int status = ocv_fit_said(&host, &image, said, &fit, &err);
+    set_answer(instance, reference, &fit, status < 0 ? err.message : NULL, out);
     return status;
 }
 
-/* What all records of one digest say. */
-struct digest_records {
-    const struct instance *instance;
-    const struct fit_question *question;
-    struct fit_answer *out;
-    char *reference;
-    size_t size, n;
-    bool differ;
-};
-
-static int add_record(void *data, const struct ocv_record *record)
-{
-    struct digest_records *said = data;
-    struct fit_answer one = {.verdict = OCV_VERDICT_OPEN};
-    if (!record->properties || fit_by_properties(said->instance, record->repository,
-                                                 said->question->given, record, &one) < 0)
-        return OCV_OK;
-    said->differ = said->differ || (said->n > 0 && one.verdict != said->out->verdict);
-    if (said->n++ > 0)
-        return OCV_OK;
-    *said->out = one;
-    snprintf(said->reference, said->size, "%s", record->reference ? record->reference : "");
-    if (!said->question->trusted && record->secret)
-        said->out->label[0] = said->out->reason[0] = said->reference[0] = '\0';
-    return OCV_OK;
-}
-
-static int add_index(void *data, struct ocv_record_index *kept)
-{
-    struct digest_records *said = data;
-    struct fit_answer one = {.verdict = OCV_VERDICT_OPEN};
-    ocv_auto_record here = {0};
-    const struct ocv_entry *entry = ocv_index_find_digest(kept->index, said->question->digest);
-    if (!entry || entry->code != OCV_REJECT_NONE || (kept->secret && !said->question->trusted) ||
-        ocv_entry_describe(kept->index, entry, &here, NULL) < 0 ||
-        fit_by_properties(said->instance, kept->repository, said->question->given, &here, &one) < 0)
-        return OCV_OK;
-    said->differ = said->differ || one.verdict != said->out->verdict;
-    return said->differ ? 1 : OCV_OK;
-}
-
-bool fit_by_record(const struct instance *instance, const char *repository,
+void fit_by_record(const struct instance *instance, const char *repository,
                    const struct fit_question *q, struct fit_answer *out, char *reference,
                    size_t size)
 {
-    const char *records = instance->settings->records, *digest = q->digest;
-    struct digest_records said = {instance, q, out, reference, size, 0, false};
-    int status = ocv_record_walk(records, repository, digest, add_record, &said, NULL);
-    if (status < 0 || said.n == 0)
-        return false;
-    if (!repository && !said.differ) {
-        budget_read_begin(SIZE_MAX); /* kept indexes can have any size */
-        status = ocv_record_index_walk(records, NULL, digest, add_index, &said, NULL);
-        budget_read_end(SIZE_MAX);
+    const ocv_auto(snapshot) snapshot = node_get(instance->node);
+    struct ocv_fit_host host = fit_host(instance, snapshot);
+    const struct ocv_fit_image image = {.given = q->given};
+    ocv_auto_fit fit = {0};
+    host.no_secrets = !q->trusted;
+    budget_read_begin(SIZE_MAX); /* kept indexes can have any size */
+    int status = ocv_fit_recorded(&host, &image, repository, q->digest, false, &fit);
+    budget_read_end(SIZE_MAX);
+    if (status == OCV_OK && fit.differ) {
+        out->verdict = OCV_VERDICT_UNKNOWN;
+        snprintf(out->reason, sizeof(out->reason),
+                 "repositories with this digest disagree about it, and its name is unknown");
+    } else if (status == OCV_OK && fit.verdict != OCV_VERDICT_OPEN) {
+        set_answer(instance, fit.said.repository, &fit, NULL, out);
+        snprintf(reference, size, "%s", fit.said.reference ? fit.said.reference : "");
+        if (!q->trusted && fit.said.secret)
+            out->label[0] = out->reason[0] = reference[0] = '\0';
     }
-    if (!said.differ && status >= 0)
-        return true;
-    *out = (struct fit_answer){.verdict = OCV_VERDICT_UNKNOWN};
-    snprintf(out->reason, sizeof(out->reason),
-             "repositories with this digest disagree about it, and its name is unknown");
-    return true;
 }
 
 /* A review of all records after a change of the profile. */

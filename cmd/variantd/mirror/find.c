@@ -12,36 +12,18 @@
 #include <string.h>
 
 int mirror_describe(struct mirror *m, const char *text, const struct ocv_index *index,
-                    const char *own, const char *digest, struct mirror_entry *out,
+                    const char *own, const char *digest, struct ocv_fit_place *out,
                     struct ocv_error *err)
 {
     /* `text` may be a repository alone, which has no tag that could be denied */
     const struct ocv_resolve_options options = {
         .preferences = ocv_config_preferences(settings_for_text(m->settings, text))};
     const ocv_auto(snapshot) snapshot = node_get(m->node);
-    ocv_auto(ocv_decision) decision = NULL;
-    OCV_TRY(ocv_resolve(index, snapshot->profile, &options, &decision, err));
-    const struct ocv_entry *selected = ocv_decision_selected(decision);
-    const struct ocv_entry *entry = digest ? ocv_index_find_digest(index, digest) : NULL;
-    out->variants = ocv_index_has_variants(index);
-    out->alone = ocv_index_count(index) == 1 && strcmp(ocv_index_entry(index, 0)->digest, own) == 0;
-    out->is_index = digest && strcmp(own, digest) == 0;
-    const struct ocv_entry *plain = ocv_decision_default(decision);
-    if (selected) {
-        snprintf(out->fit, sizeof(out->fit), "%s",
-                 selected->label ? selected->label
-                 : out->variants ? "null"
-                                 : "");
-        snprintf(out->fit_digest, sizeof(out->fit_digest), "%s", selected->digest);
-    }
-    if (plain)
-        snprintf(out->default_digest, sizeof(out->default_digest), "%s", plain->digest);
-    out->found = entry && entry->code == OCV_REJECT_NONE;
-    return out->found ? ocv_entry_describe(index, entry, &out->said, err) : OCV_OK;
+    return ocv_fit_in_index(index, own, digest, snapshot->profile, &options, out, err);
 }
 
 int mirror_find(struct mirror *m, const char *text, const char *digest, bool trusted,
-                struct mirror_entry *out, struct ocv_error *err)
+                struct ocv_fit_place *out, struct ocv_error *err)
 {
     struct ocv_index *index = NULL;
     size_t reading;
@@ -56,7 +38,7 @@ int mirror_find(struct mirror *m, const char *text, const char *digest, bool tru
 #define CONFIG_BYTES (1024u * 1024) /* its tree may take 50 times that */
 
 static int read_labels(const struct source *from, const struct ocv_reference *reference,
-                       struct mirror_entry *out, struct ocv_error *err)
+                       struct ocv_fit_place *out, struct ocv_error *err)
 {
     struct document *document = NULL;
     struct ocv_descriptor which = {0}; /* stays empty if it is not an image */
@@ -95,7 +77,7 @@ static int read_labels(const struct source *from, const struct ocv_reference *re
     return status;
 }
 
-int mirror_labels(struct mirror *m, const char *text, bool trusted, struct mirror_entry *out,
+int mirror_labels(struct mirror *m, const char *text, bool trusted, struct ocv_fit_place *out,
                   struct ocv_error *err)
 {
     ocv_auto(ocv_reference) reference = NULL;

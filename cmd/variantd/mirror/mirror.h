@@ -5,7 +5,7 @@
 
 #include "cmd/variantd/common/log.h"
 #include "cmd/variantd/node/node.h"
-#include "lib/internal/records/records.h"
+#include "lib/internal/fit/fit.h"
 
 #include <microhttpd.h>
 
@@ -46,24 +46,12 @@ int mirror_registries(struct mirror *mirror, bool trusted, struct ocv_buffer *js
                       struct ocv_error *err) OCV_WARN_UNUSED;
 /** The tag rules, NULL unless the administrator turned them on. */
 const struct ocv_tag_rules *mirror_tag_rules(const struct mirror *mirror);
-/** Description of a digest in the index at a reference, or in another index. */
-struct mirror_entry {
-    bool variants;          /**< the index carries variants */
-    bool is_index;          /**< the digest is that of the document at the reference */
-    bool alone;             /**< there is an image without an index */
-    bool found;             /**< the digest is an entry of the index, described by `said` */
-    struct ocv_record said; /**< to be freed with ocv_record_free */
-    char fit[64]; /**< label of what this node would get, "null" for the default; empty: nothing, or
-                     no index with variants */
-    /* digests of the entries that this node would get, and that an engine takes by itself; or empty
-     */
-    char fit_digest[OCV_DIGEST_MAX], default_digest[OCV_DIGEST_MAX];
-};
+/** What the index at a reference says of a digest, for this node. */
 int mirror_find(struct mirror *mirror, const char *reference, const char *digest, bool trusted,
-                struct mirror_entry *out, struct ocv_error *err) OCV_WARN_UNUSED;
-/** The same for an index in memory with digest `own`. */
+                struct ocv_fit_place *out, struct ocv_error *err) OCV_WARN_UNUSED;
+/** The same of an index in memory with digest `own`. */
 int mirror_describe(struct mirror *mirror, const char *reference, const struct ocv_index *index,
-                    const char *own, const char *digest, struct mirror_entry *out,
+                    const char *own, const char *digest, struct ocv_fit_place *out,
                     struct ocv_error *err) OCV_WARN_UNUSED;
 /** May an image of that digest (NULL: what its name stands for) be used here, by `trust`? Also true
  *  where no rule requires a signature. OCV_ERR_UNTRUSTED: no; any other error: it could not be
@@ -73,6 +61,6 @@ int mirror_trusted(struct mirror *mirror, const struct ocv_reference *reference,
 /** Read the config labels of a single image. `found` is false if it has none, or is an index. They
  *  are only a hint, since a FROM line inherits labels. */
 int mirror_labels(struct mirror *mirror, const char *reference, bool trusted,
-                  struct mirror_entry *out, struct ocv_error *err) OCV_WARN_UNUSED;
+                  struct ocv_fit_place *out, struct ocv_error *err) OCV_WARN_UNUSED;
 
 #endif
