@@ -3,6 +3,7 @@
 package ocivariant
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,11 +52,8 @@ type Answer struct {
 
 // NewClient returns a client of the socket at that path, "" for [DefaultSocket].
 func NewClient(path string) *Client {
-	if path == "" {
-		path = DefaultSocket
-	}
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", path)
+		return (&net.Dialer{}).DialContext(ctx, "unix", cmp.Or(path, DefaultSocket))
 	}
 	return &Client{http.Client{Transport: &http.Transport{DialContext: dial}, Timeout: answerTimeout}}
 }
@@ -78,7 +76,7 @@ func (c *Client) Resolve(ctx context.Context, reference string) (*Answer, error)
 	}
 	answer := &Answer{}
 	if err := json.Unmarshal(body, answer); err != nil {
-		return nil, dataError("variantd: %v", err)
+		return nil, fmt.Errorf("%w: variantd: %w", ErrData, err)
 	}
 	return answer, nil
 }
@@ -100,13 +98,14 @@ func (c *Client) get(ctx context.Context, target string) ([]byte, error) {
 	if err != nil || len(body) > maxAnswer {
 		return nil, fmt.Errorf("%w: variantd's answer is cut or too long", ErrNetwork)
 	}
-	kinds := map[int]error{http.StatusNotFound: ErrNotFound, http.StatusBadRequest: ErrInvalid}
-	if response.StatusCode == http.StatusOK {
+	kind := ErrNetwork
+	switch response.StatusCode {
+	case http.StatusOK:
 		return body, nil
-	}
-	kind, known := kinds[response.StatusCode]
-	if !known {
-		kind = ErrNetwork
+	case http.StatusNotFound:
+		kind = ErrNotFound
+	case http.StatusBadRequest:
+		kind = ErrInvalid
 	}
 	return nil, fmt.Errorf("%w: variantd: HTTP %d: %.300s", kind, response.StatusCode, body)
 }

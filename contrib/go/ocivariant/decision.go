@@ -4,7 +4,7 @@ package ocivariant
 
 import (
 	"cmp"
-	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -31,79 +31,51 @@ type request struct {
 	plain    bool // the label null is asked for, and no entry has it
 }
 
-// candidate is an entry that fits, with what orders it.
-type candidate struct {
-	entry        *Entry
-	architecture int // 0 own, 1 compatible, 2 without platform and annotations
-	place        int // of the platform in the host's order
-	key          []component
-}
-
 // Resolve chooses an entry of the index for the host of the profile. That nothing fits is no error. Bad options, and no
 // platform in profile and options, are [ErrInvalid].
-func Resolve(index *Index, profile *Profile, options Options) (*Decision, error) {
-	options, err := options.normal()
-	if err != nil {
-		return nil, err
-	}
-	r := &request{host: host{index, profile, options, map[string]*hostNamespace{}}}
-	if err := r.choosePlatform(); err != nil {
-		return nil, err
-	}
+func Resolve(index *Index, profile *Profile, options Options) (_ *Decision, err error) {
+	defer catch(&err, ErrInvalid, "options")
+	r := &request{host: host{index, profile, options.normal(), map[string]*hostNamespace{}}}
+	r.choosePlatform()
 	r.plain = options.Label == "null" && !slices.ContainsFunc(index.Entries, r.offersNull)
-	decision := &Decision{}
-	var candidates []candidate
+	decision, keys := &Decision{}, map[*Entry][]int{}
 	for _, entry := range index.Entries {
-		if one, why := r.consider(entry); why.Code == RejectNone {
-			candidates = append(candidates, one)
-		} else {
-			decision.Rejected = append(decision.Rejected, r.explain(entry, why))
+		key, why := r.consider(entry)
+		if why.Code != RejectNone {
+			why.Entry = entry
+			decision.Rejected = append(decision.Rejected, why)
+			continue
 		}
+		keys[entry] = key
+		decision.Order = append(decision.Order, entry)
 	}
-	slices.SortFunc(candidates, compareCandidates)
-	for _, one := range candidates {
-		decision.Order = append(decision.Order, one.entry)
-	}
+	slices.SortStableFunc(decision.Order, func(a, b *Entry) int {
+		return cmp.Or(slices.Compare(keys[a], keys[b]), strings.Compare(a.Label, b.Label),
+			// of twins in other formats the one that uses more of this host
+			cmp.Compare(len(b.platform.OSFeatures), len(a.platform.OSFeatures)))
+	})
 	return decision, nil
 }
 
 // choosePlatform takes the profile's platform, or the one asked for, lowered to what the host can run.
-func (r *request) choosePlatform() error {
+func (r *request) choosePlatform() {
 	own, asked := r.profile.Platform, r.options.Platform
-	named := r.profile.named
-	if asked == nil && !named {
-		return fmt.Errorf("%w: the profile names no platform", ErrInvalid)
-	}
+	check(asked != nil || r.profile.named, "the profile names no platform")
 	r.platform = own
-	if asked == nil {
-		return nil
-	}
-	if !named {
+	switch {
+	case asked == nil:
+	case !r.profile.named:
 		r.platform = *asked
 		r.platform.OSFeatures = own.OSFeatures
-		return nil
-	}
-	if architectureTurn(own, *asked) != 0 || asked.OS != "" && asked.OS != own.OS {
-		r.foreign = true
+	case architectureTurn(own, *asked) != 0 || asked.OS != "" && asked.OS != own.OS:
 		r.platform = *asked
-		return nil
-	}
-	if _, code := MatchPlatform(own, *asked); code == RejectNone && asked.Variant != "" {
-		r.platform.Variant = asked.Variant
-	}
-	return nil
-}
-
-// placeOf is where the entry's platform stands on this host.
-func (r *request) placeOf(entry *Entry) (architecture, place int, code Code) {
-	if entry.platform.OS == "" && entry.platform.Architecture == "" {
-		if entry.Label == "" {
-			return 2, 0, RejectNone
+		r.foreign = true
+	default:
+		_, code := MatchPlatform(own, *asked)
+		if code == RejectNone && asked.Variant != "" {
+			r.platform.Variant = asked.Variant
 		}
-		return 0, 0, RejectNone
 	}
-	place, code = MatchPlatform(r.platform, entry.platform)
-	return architectureTurn(r.platform, entry.platform), place, code
 }
 
 // offersNull tells whether the entry is a "null" that a request for that label takes.
@@ -112,104 +84,62 @@ func (r *request) offersNull(entry *Entry) bool {
 	return entry.Code == RejectNone && entry.Kind == KindNull && code == RejectNone
 }
 
-// asksFor tells whether the label that is asked for, if any, is the entry's.
-func (r *request) asksFor(entry *Entry) bool {
-	if r.options.Label != "" && entry.Label == "" {
-		return r.plain && !entry.isUnfinished()
+// placeOf is where the entry's platform stands on this host. The architecture is 0 for the host's own one, 1 for the
+// compatible one, and 2 for an entry without platform and annotations.
+func (r *request) placeOf(entry *Entry) (architecture, place int, code Code) {
+	switch {
+	case entry.platform.OS != "" || entry.platform.Architecture != "":
+		place, code = MatchPlatform(r.platform, entry.platform)
+		return architectureTurn(r.platform, entry.platform), place, code
+	case entry.Label == "":
+		return 2, 0, RejectNone
 	}
-	return r.options.Label == "" || r.options.Label == entry.Label
+	return 0, 0, RejectNone
 }
 
-// consider makes a candidate of the entry, or says why it is none.
-func (r *request) consider(entry *Entry) (one candidate, why Rejection) {
-	if entry.Code != RejectNone {
-		return one, Rejection{Code: entry.Code}
-	}
+// consider returns the sort key of the entry, or says why it does not fit.
+func (r *request) consider(entry *Entry) (key []int, why Rejection) {
 	architecture, place, code := r.placeOf(entry)
+	code = cmp.Or(entry.Code, code)
+	if code == RejectNone && entry.Kind == KindVariant && r.foreign {
+		code = RejectForeignArchitecture
+	}
 	if code != RejectNone {
-		return one, Rejection{Code: code}
+		return nil, Rejection{Code: code}
 	}
-	if entry.Kind == KindVariant && r.foreign {
-		return one, Rejection{Code: RejectForeignArchitecture}
+	parts, why := r.fit(entry)
+	if why.Code != RejectNone {
+		return nil, why
 	}
-	if why := r.checkFit(entry); why.Code != RejectNone {
-		return one, why
-	}
-	if required := r.unmet(entry); required != "" {
-		return one, Rejection{Code: RejectRequirement, Required: required}
-	}
-	if !r.asksFor(entry) {
-		return one, Rejection{Code: RejectNotRequested}
-	}
-	return candidate{entry, architecture, place, r.keyOf(entry)}, why
-}
-
-// explain adds the entry, what it wants and what the host has.
-func (r *request) explain(entry *Entry, why Rejection) Rejection {
-	why.Entry = entry
-	if why.Namespace == "" {
-		return why
-	}
-	for _, p := range entry.Properties {
-		if p.Namespace == why.Namespace && p.Feature == why.Feature {
-			why.Wanted = append(why.Wanted, p.Value)
+	for _, item := range r.options.Require {
+		if !slices.ContainsFunc(entry.Properties, func(p Property) bool { return r.meets(item, p) }) {
+			return nil, Rejection{Code: RejectRequirement, Required: item}
 		}
 	}
-	s := r.slot(why.Namespace, why.Feature)
-	ofDevice := func(d *Device) bool { return why.Device != "" && d.ID == why.Device }
-	if l := max(slices.IndexFunc(s.devices, ofDevice), 0); l < len(s.lists) && s.lists[l] != nil {
-		why.Have = s.lists[l].Values
+	kind := entry.Kind
+	if kind == KindNonVariant && isHidden(entry.platform.Variant) {
+		kind = kindUnfinished
 	}
-	return why
-}
-
-func compareCandidates(a, b candidate) int {
-	order := cmp.Or(cmp.Compare(a.architecture, b.architecture), cmp.Compare(a.entry.Kind, b.entry.Kind),
-		compareKeys(a.key, b.key))
-	if order == 0 && a.entry.isUnfinished() != b.entry.isUnfinished() {
-		order = 1
-		if b.entry.isUnfinished() {
-			order = -1
-		}
+	label := r.options.Label
+	if label != "" && label != entry.Label && !(r.plain && kind == KindNonVariant) {
+		return nil, Rejection{Code: RejectNotRequested}
 	}
-	order = cmp.Or(order, cmp.Compare(a.place, b.place))
-	if a.entry.Label != "" && b.entry.Label != "" {
-		order = cmp.Or(order, strings.Compare(a.entry.Label, b.entry.Label))
-	}
-	// of twins in other formats the one that uses more of this host
-	return cmp.Or(order, cmp.Compare(len(b.entry.platform.OSFeatures), len(a.entry.platform.OSFeatures)),
-		cmp.Compare(a.entry.Position, b.entry.Position))
-}
-
-// unmet is the first of Options.Require that an entry does not use, or "".
-func (h *host) unmet(entry *Entry) string {
-	for _, item := range h.options.Require {
-		if !slices.ContainsFunc(entry.Properties, func(p Property) bool { return h.meets(item, p) }) {
-			return item
-		}
-	}
-	return ""
+	// The number behind the parts lets the longer of two keys beat its own beginning.
+	return slices.Concat([]int{architecture, int(kind)}, slices.Concat(parts...), []int{math.MaxInt, place}), why
 }
 
 // meets tells whether the property is what is required, or, where a single value is, whether the devices of its
 // namespace that count have that value.
 func (h *host) meets(item string, p Property) bool {
-	if strings.HasPrefix(p.String()+" :: ", item+" :: ") && h.supports(p) {
+	isPlaced := func(list *hostList) bool { return list.best([]string{p.Value}) != unsupported }
+	lists := h.feature(p.Namespace, p.Feature).lists
+	if strings.HasPrefix(p.String()+" :: ", item+" :: ") && slices.ContainsFunc(lists, isPlaced) {
 		return true
 	}
-	parts := strings.Split(item, " :: ")
-	if len(parts) < 3 || parts[0] != p.Namespace {
+	ns := h.namespace(p.Namespace)
+	wanted, err := ParseProperty(item)
+	if err != nil || wanted.Namespace != p.Namespace || len(ns.Devices) == 0 {
 		return false
 	}
-	ns, have := h.namespace(p.Namespace), 0
-	for _, device := range ns.counted {
-		feature := findFeature(device.Features, parts[1])
-		if feature == nil {
-			feature = findFeature(ns.listed.Features, parts[1])
-		}
-		if feature != nil && slices.Contains(feature.Values, parts[2]) {
-			have++
-		}
-	}
-	return have > 0 && (have == len(ns.counted) || ns.policy == PolicyAny)
+	return bestKey([]*need{{h.feature(p.Namespace, wanted.Feature), []string{wanted.Value}}}) != nil
 }

@@ -3,15 +3,9 @@
 package ocivariant
 
 import (
-	"cmp"
+	"math"
 	"slices"
 )
-
-// need is one feature that an entry names: one of the values has to be there.
-type need struct {
-	slot   *slot
-	values []string
-}
 
 // Rejection says why an entry is out.
 type Rejection struct {
@@ -33,153 +27,116 @@ func (r Rejection) Property() string {
 	return r.Namespace + " :: " + r.Feature
 }
 
+const unsupported = math.MaxInt
+
+// need is one feature that an entry names: one of the values has to be there.
+type need struct {
+	*hostFeature
+	values []string
+}
+
 // needsOf returns what the entry needs, by namespace, in canonical order.
-func (h *host) needsOf(entry *Entry) [][]need {
-	var groups [][]need
-	var last *slot
+func (h *host) needsOf(entry *Entry) [][]*need {
+	var groups [][]*need
+	last := &need{hostFeature: &hostFeature{}}
 	for _, p := range entry.Properties {
-		s := h.slot(p.Namespace, p.Feature)
-		if last == nil || last.namespace != s.namespace {
+		feature := h.feature(p.Namespace, p.Feature)
+		if last.namespace != feature.namespace {
 			groups = append(groups, nil)
 		}
-		group := &groups[len(groups)-1]
-		if last != s {
-			*group = append(*group, need{slot: s})
+		if last.hostFeature != feature {
+			last = &need{hostFeature: feature}
+			groups[len(groups)-1] = append(groups[len(groups)-1], last)
 		}
-		one := &(*group)[len(*group)-1]
-		one.values = append(one.values, p.Value)
-		last = s
+		last.values = append(last.values, p.Value)
 	}
 	return groups
 }
 
-// checkFit returns the first failure by namespace and feature, device by device as the policies say.
-func (h *host) checkFit(entry *Entry) Rejection {
-	for _, group := range h.needsOf(entry) {
-		for _, one := range group {
-			if why := h.checkNeed(one); why.Code != RejectNone {
-				return why
-			}
+// fit returns the parts of the entry's sort key, or why its properties do not fit.
+func (h *host) fit(entry *Entry) (key [][]int, why Rejection) {
+	for _, needs := range h.needsOf(entry) {
+		part := bestKey(needs)
+		if part == nil {
+			return nil, h.explain(needs)
 		}
-		if why := h.checkOneDevice(group); why.Code != RejectNone {
-			return why
-		}
+		key = append(key, part...)
 	}
-	return Rejection{}
+	slices.SortFunc(key, slices.Compare)
+	return key, Rejection{}
 }
 
-// checkNeed asks under PolicyAll and PolicyFirst (which counts one device) every list of the slot, and under
-// PolicyAny at least one.
-func (h *host) checkNeed(one need) Rejection {
-	s, failing, listed := one.slot, []int{}, false
-	for l, list := range s.lists {
-		listed = listed || list != nil && len(list.Values) > 0
-		if h.best(s, l, one.values) == unsupported {
-			failing = append(failing, l)
-		}
-	}
-	some := len(failing) < len(s.lists)
-	if some && (s.namespace.policy == PolicyAny || len(failing) == 0) {
-		return Rejection{}
-	}
-	why := Rejection{Namespace: s.namespace.name, Feature: s.feature}
-	switch {
-	case s.namespace.code != RejectNone:
-		why.Code = s.namespace.code
-	case slices.ContainsFunc(one.values, func(value string) bool { return h.disablesValue(s, value) }):
-		why.Code = RejectDisabled
-	case some || len(s.lists) > 1:
-		why.Code = RejectDevice
-		why.Device = s.devices[failing[0]].ID
-		if s.namespace.policy == PolicyAny {
-			why.Device = s.devices[failing[len(failing)-1]].ID
-		}
-	case listed:
-		why.Code = RejectValueUnsupported
-	default:
-		why.Code = RejectFeatureUnsupported
-	}
-	return why
-}
-
-// checkOneDevice asks under PolicyAny for one device that has all features of the namespace.
-func (h *host) checkOneDevice(group []need) Rejection {
-	ns := group[0].slot.namespace
-	if ns.policy != PolicyAny || len(ns.counted) == 0 {
-		return Rejection{}
-	}
-	for d := range ns.counted {
-		if h.failingSlot(group, d) == nil {
-			return Rejection{}
-		}
-	}
-	return Rejection{Code: RejectDevice, Namespace: ns.name, Feature: h.failingSlot(group, 0).feature,
-		Device: ns.counted[0].ID}
-}
-
-// failingSlot is the first of one namespace's needs that the device does not serve, or nil.
-func (h *host) failingSlot(group []need, device int) *slot {
-	for _, one := range group {
-		if h.best(one.slot, one.slot.listOf[device], one.values) == unsupported {
-			return one.slot
-		}
-	}
-	return nil
-}
-
-// component is a part of a sort key: places of namespace, feature, group of devices and value.
-type component [4]int
-
-func compareComponents(a, b component) int {
-	return slices.Compare(a[:], b[:])
-}
-
-func compareKeys(a, b []component) int {
-	for i := 0; i < len(a) && i < len(b); i++ {
-		if order := compareComponents(a[i], b[i]); order != 0 {
-			return order
-		}
-	}
-	return cmp.Compare(len(b), len(a)) // the longer key beats its own beginning
-}
-
-// keyOf is the sort key of an entry that fits.
-func (h *host) keyOf(entry *Entry) []component {
-	var key []component
-	for _, group := range h.needsOf(entry) {
-		if ns := group[0].slot.namespace; ns.policy == PolicyAny && len(ns.counted) > 0 {
-			key = append(key, h.bestDeviceKey(group)...)
-			continue
-		}
-		for _, one := range group {
-			for l := range one.slot.lists {
-				key = append(key, h.component(one, l, l))
-			}
-		}
-	}
-	slices.SortFunc(key, compareComponents)
-	return key
-}
-
-// bestDeviceKey lets, under PolicyAny, the serving device with the best key decide for the namespace.
-func (h *host) bestDeviceKey(group []need) []component {
-	var best []component
-	for d := range group[0].slot.namespace.counted {
-		if h.failingSlot(group, d) != nil {
-			continue
-		}
-		var key []component
-		for _, one := range group {
-			key = append(key, h.component(one, one.slot.listOf[d], 0))
-		}
-		slices.SortFunc(key, compareComponents)
-		if best == nil || compareKeys(key, best) < 0 {
+// bestKey lets the devices that serve all needs of a namespace best decide. It is nil where none do.
+func bestKey(needs []*need) (best [][]int) {
+	ns := needs[0].namespace
+	for from := 0; from < len(ns.devices); from += ns.together {
+		key := keyOn(needs, from)
+		if key != nil && (best == nil || slices.CompareFunc(key, best, slices.Compare) < 0) {
 			best = key
 		}
 	}
 	return best
 }
 
-func (h *host) component(one need, list, group int) component {
-	return component{one.slot.namespace.rank, one.slot.rank, group, h.best(one.slot, list, one.values)}
+// groups has the lists of neighbours that share theirs once.
+func groups(lists []*hostList) []*hostList {
+	return slices.Compact(slices.Clone(lists))
+}
+
+// keyOn has, for each need and each group of devices with equal lists, the places of namespace, feature, group and
+// value. It is nil where the devices do not serve the needs.
+func keyOn(needs []*need, from int) (key [][]int) {
+	for _, one := range needs {
+		lists := one.lists[from : from+one.namespace.together]
+		for group, list := range groups(lists) {
+			place := list.best(one.values)
+			if place == unsupported {
+				return nil
+			}
+			key = append(key, []int{one.namespace.rank, one.rank, group, place})
+		}
+	}
+	slices.SortFunc(key, slices.Compare)
+	return key
+}
+
+// best is the place of the best of the values, or unsupported.
+func (l *hostList) best(values []string) int {
+	best := unsupported
+	for _, value := range values {
+		if place, listed := l.places[value]; listed {
+			best = min(best, place)
+		}
+	}
+	return best
+}
+
+// explain is about the first need that is met nowhere. Where PolicyAny asks for one device, and each need is met on
+// another one, it is about the first that the first device does not meet.
+func (h *host) explain(needs []*need) Rejection {
+	ns := needs[0].namespace
+	at := slices.IndexFunc(needs, func(one *need) bool { return bestKey([]*need{one}) == nil })
+	scattered := at < 0
+	if scattered {
+		at = slices.IndexFunc(needs, func(one *need) bool { return keyOn([]*need{one}, 0) == nil })
+	}
+	one := needs[at]
+	why := Rejection{Code: ns.code, Namespace: ns.Name, Feature: one.name, Wanted: one.values}
+	if why.Code != RejectNone {
+		return why
+	}
+	device := slices.IndexFunc(one.lists, func(l *hostList) bool { return l.best(one.values) == unsupported })
+	why.Have = one.lists[device].values
+	isDisabled := func(value string) bool { return h.disables(Property{ns.Name, one.name, value}) }
+	switch {
+	case !scattered && slices.ContainsFunc(one.values, isDisabled):
+		why.Code = RejectDisabled
+	case len(groups(one.lists)) > 1:
+		why.Code, why.Device = RejectDevice, ns.devices[device].ID
+	case len(why.Have) > 0:
+		why.Code = RejectValueUnsupported
+	default:
+		why.Code = RejectFeatureUnsupported
+	}
+	return why
 }

@@ -2,12 +2,7 @@
 
 package ocivariant
 
-import (
-	"math"
-	"slices"
-)
-
-const unsupported = math.MaxInt32
+import "slices"
 
 // host has what the index uses of the profile, each namespace and feature looked up once.
 type host struct {
@@ -19,167 +14,117 @@ type host struct {
 
 // hostNamespace is one namespace that the index uses, on this host.
 type hostNamespace struct {
-	name    string
-	rank    int        // place in the order of namespaces
-	listed  *Namespace // nil: the host does not have it
-	code    Code       // why every property of it fails, or RejectNone
-	policy  Policy
-	counted []*Device
-	slots   map[string]*slot
+	*Namespace
+	rank     int       // place in the order of namespaces
+	code     Code      // why every property of it fails, or RejectNone
+	devices  []*Device // that count; a namespace without any has one that adds nothing to its features
+	together int       // so many of these have to be served at once
+	features map[string]*hostFeature
 }
 
-// slot is one feature of a namespace, as this host has it.
-type slot struct {
+// hostFeature is one feature of a namespace, as this host has it.
+type hostFeature struct {
 	namespace *hostNamespace
-	feature   string
-	rank      int        // place in the host's order of features
-	lists     []*Feature // one for each group of devices, or one in all; members may be nil
-	devices   []*Device  // the first device of each group; none where there is one list for all
-	listOf    []int      // counted device -> list
+	name      string
+	rank      int         // place in the host's order of features
+	lists     []*hostList // one for each device; neighbours with equal values share theirs
+}
+
+// hostList has the values of a feature on a device.
+type hostList struct {
+	values []string
+	places map[string]int // of those that are not disabled
 }
 
 func (h *host) namespace(name string) *hostNamespace {
 	if ns, known := h.namespaces[name]; known {
 		return ns
 	}
-	ns := &hostNamespace{name: name, policy: h.options.DevicePolicy[name], slots: map[string]*slot{}}
+	// a static namespace is, of this index, that namespace of every host
+	listed := findNamespace(slices.Concat(h.index.statics, h.profile.Namespaces), name)
+	ns := &hostNamespace{Namespace: listed, features: map[string]*hostFeature{}}
 	h.namespaces[name] = ns
-	ns.listed = h.profile.namespace(name)
-	for _, static := range h.index.statics { // of this index it is that namespace of every host
-		if static.Name == name {
-			ns.listed = static
-		}
-	}
-	ns.rank = h.namespaceRank(name)
+	// the user's list never declares a namespace
+	ns.rank = slices.Index(slices.Concat(h.options.NamespacePriority, h.index.Namespaces), name)
+	h.countDevices(ns)
 	switch {
-	case ns.rank == unsupported:
+	case !slices.Contains(h.index.Namespaces, name):
 		ns.code = RejectNamespaceUndeclared
-	case h.disables(name):
+	case slices.Contains(h.options.Disable, name):
 		ns.code = RejectDisabled
-	case ns.listed == nil || len(ns.listed.Features) == 0 && len(ns.listed.Devices) == 0:
+	case len(listed.Features)+len(listed.Devices) == 0:
 		ns.code = RejectNamespaceUnsupported
-	default:
-		h.countDevices(ns)
+	case len(ns.devices) == 0:
+		ns.code = RejectNoDevice
+	}
+	if ns.code != RejectNone {
+		ns.devices = nil
 	}
 	return ns
 }
 
-// namespaceRank puts the user's namespaces first, then the index's. A user's list never declares one.
-func (h *host) namespaceRank(name string) int {
-	place := slices.Index(h.index.Namespaces, name)
-	users := slices.Index(h.options.NamespacePriority, name)
-	switch {
-	case place < 0:
-		return unsupported
-	case users >= 0:
-		return users
-	}
-	return len(h.options.NamespacePriority) + place
-}
-
 func (h *host) countDevices(ns *hostNamespace) {
-	wanted, narrowed := h.options.Devices[ns.name]
-	for i := range ns.listed.Devices {
-		device := &ns.listed.Devices[i]
-		if narrowed && !slices.ContainsFunc(wanted, device.answersTo) || device.Secondary && ns.policy != PolicyAny {
-			continue
-		}
-		ns.counted = append(ns.counted, device)
-		if ns.policy == PolicyFirst {
-			break // devices are listed most capable first
+	wanted, narrowed := h.options.Devices[ns.Name]
+	policy := h.options.DevicePolicy[ns.Name]
+	for i := range ns.Devices {
+		device := &ns.Devices[i]
+		isMeant := !narrowed || slices.ContainsFunc(wanted, device.answersTo)
+		if isMeant && (!device.Secondary || policy == PolicyAny) {
+			ns.devices = append(ns.devices, device)
 		}
 	}
-	if len(ns.counted) == 0 && (len(ns.listed.Devices) > 0 || narrowed) {
-		ns.code = RejectNoDevice
+	if len(ns.Devices) == 0 && !narrowed {
+		ns.devices = []*Device{{}}
+	}
+	if policy == PolicyFirst {
+		ns.devices = ns.devices[:min(len(ns.devices), 1)] // devices are listed most capable first
+	}
+	ns.together = len(ns.devices)
+	if policy == PolicyAny {
+		ns.together = 1
 	}
 }
 
-func (h *host) slot(namespace, feature string) *slot {
+func (h *host) feature(namespace, name string) *hostFeature {
 	ns := h.namespace(namespace)
-	if s, known := ns.slots[feature]; known {
-		return s
+	if feature, known := ns.features[name]; known {
+		return feature
 	}
-	s := &slot{namespace: ns, feature: feature, rank: unsupported}
-	ns.slots[feature] = s
-	if ns.code == RejectNone {
-		s.rank = featureRank(ns.listed, feature)
-		s.groupDevices(findFeature(ns.listed.Features, feature))
+	feature := &hostFeature{namespace: ns, name: name, rank: featureRank(ns.Namespace, name)}
+	ns.features[name] = feature
+	for _, device := range ns.devices {
+		values := valuesOf(slices.Concat(device.Features, ns.Features), name)
+		list := h.newList(namespace, name, values)
+		if last := len(feature.lists) - 1; last >= 0 && slices.Equal(feature.lists[last].values, values) {
+			list = feature.lists[last]
+		}
+		feature.lists = append(feature.lists, list)
 	}
-	return s
+	return feature
 }
 
 // featureRank is the place as the namespace lists its features, then those that only devices have.
-func featureRank(list *Namespace, feature string) int {
-	features := slices.Clone(list.Features)
-	for _, device := range list.Devices {
+func featureRank(namespace *Namespace, name string) int {
+	features := slices.Clone(namespace.Features)
+	for _, device := range namespace.Devices {
 		features = append(features, device.Features...)
 	}
-	return slices.IndexFunc(features, func(f Feature) bool { return f.Name == feature })
+	return featureIndex(features, name)
 }
 
-// groupDevices makes one list for each group of consecutive counted devices with equal lists, and a single one of a
-// feature that no device has for itself.
-func (s *slot) groupDevices(common *Feature) {
-	own := func(d *Device) bool { return findFeature(d.Features, s.feature) != nil }
-	if !slices.ContainsFunc(s.namespace.counted, own) {
-		s.lists = []*Feature{common}
-		s.listOf = make([]int, len(s.namespace.counted))
-		return
-	}
-	for _, device := range s.namespace.counted {
-		list := findFeature(device.Features, s.feature)
-		if list == nil {
-			list = common
-		}
-		if len(s.lists) == 0 || !sameValues(s.lists[len(s.lists)-1], list) {
-			s.lists = append(s.lists, list)
-			s.devices = append(s.devices, device)
-		}
-		s.listOf = append(s.listOf, len(s.lists)-1)
-	}
-}
-
-func sameValues(a, b *Feature) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return slices.Equal(a.Values, b.Values)
-}
-
-// best is the place of the best of the values in one list of the slot.
-func (h *host) best(s *slot, list int, values []string) int {
-	best := unsupported
-	for _, value := range values {
-		if s.lists[list] == nil {
-			break
-		}
-		if place, listed := s.lists[list].places[value]; listed && place < best && !h.disablesValue(s, value) {
-			best = place
+func (h *host) newList(namespace, feature string, values []string) *hostList {
+	list := &hostList{values, map[string]int{}}
+	for i, value := range values {
+		_, again := list.places[value]
+		if !again && !h.disables(Property{namespace, feature, value}) {
+			list.places[value] = i
 		}
 	}
-	return best
+	return list
 }
 
-// supports tells whether any list of the host has the property.
-func (h *host) supports(p Property) bool {
-	s := h.slot(p.Namespace, p.Feature)
-	for l := range s.lists {
-		if h.best(s, l, []string{p.Value}) != unsupported {
-			return true
-		}
-	}
-	return false
-}
-
-// disables tells whether exactly this namespace, feature or value is disabled.
-func (h *host) disables(selector string) bool {
-	return slices.Contains(h.options.Disable, selector)
-}
-
-func (h *host) disablesValue(s *slot, value string) bool {
-	if len(h.options.Disable) == 0 {
-		return false
-	}
-	selector := s.namespace.name + " :: " + s.feature
-	return h.disables(selector) || h.disables(selector+" :: "+value)
+// disables tells whether the value or its feature is disabled; the whole namespace has a code of its own.
+func (h *host) disables(p Property) bool {
+	return slices.Contains(h.options.Disable, p.String()) ||
+		slices.Contains(h.options.Disable, p.Namespace+" :: "+p.Feature)
 }

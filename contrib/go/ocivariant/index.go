@@ -3,6 +3,7 @@
 package ocivariant
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"regexp"
@@ -20,39 +21,23 @@ const (
 	annotationReference  = "vnd.docker.reference.type"
 )
 
-// Providers report these namespaces, so that no index may define one as static.
-var vocabulary = words("aarch64 amd ascend axelera blaize brainchip cambricon coral deepx dmatrix enflame etched " +
-	"furiosa graphcore groq habana hailo hygon intel kunlunxin lightmatter loongarch64 memryx metax moorethreads " +
-	"neuron nextsilicon nvidia ppc64le qualcomm rebellions riscv64 rockchip s390x sophgo tenstorrent tpu untether " +
-	"vastai vulkan x86_64 xdna")
-
-// Without a list in the index these namespaces come last, the processors' after the interfaces'.
 var (
-	apiNamespaces = words("vulkan")
-	cpuNamespaces = words("aarch64 loongarch64 ppc64le riscv64 s390x x86_64")
-)
+	// Providers report these namespaces, so that no index may define one as static.
+	vocabulary = strings.Fields("aarch64 amd ascend axelera blaize brainchip cambricon coral deepx dmatrix enflame " +
+		"etched furiosa graphcore groq habana hailo hygon intel kunlunxin lightmatter loongarch64 memryx metax " +
+		"moorethreads neuron nextsilicon nvidia ppc64le qualcomm rebellions riscv64 rockchip s390x sophgo tenstorrent " +
+		"tpu untether vastai vulkan x86_64 xdna")
+	// Without a list in the index these come last, in this order: interfaces, then processors.
+	lastNamespaces = strings.Fields("vulkan aarch64 loongarch64 ppc64le riscv64 s390x x86_64")
 
-func words(text string) map[string]bool {
-	members := map[string]bool{}
-	for _, word := range strings.Fields(text) {
-		members[word] = true
-	}
-	return members
-}
-
-const (
-	indexType          = "application/vnd.oci.image.index.v1+json"
-	manifestType       = "application/vnd.oci.image.manifest.v1+json"
-	dockerListType     = "application/vnd.docker.distribution.manifest.list.v2+json"
-	dockerManifestType = "application/vnd.docker.distribution.manifest.v2+json"
-)
-
-var (
-	indexTypes    = []string{indexType, dockerListType}
-	manifestTypes = []string{manifestType, dockerManifestType}
+	indexTypes = []string{"application/vnd.oci.image.index.v1+json",
+		"application/vnd.docker.distribution.manifest.list.v2+json"}
+	manifestTypes = []string{"application/vnd.oci.image.manifest.v1+json",
+		"application/vnd.docker.distribution.manifest.v2+json"}
 	// artifactType of real images: builders may repeat the configuration's type there
 	imageArtifactTypes = append([]string{"", "application/vnd.oci.image.config.v1+json",
 		"application/vnd.docker.container.image.v1+json"}, manifestTypes...)
+
 	digestGrammar     = regexp.MustCompile(`^[a-z0-9]+([+._-][a-z0-9]+)*:[a-zA-Z0-9=_-]+$`)
 	registeredGrammar = regexp.MustCompile(`^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$`)
 )
@@ -75,6 +60,7 @@ const (
 	KindVariant Kind = iota
 	KindNull
 	KindNonVariant
+	kindUnfinished // hidden, but without annotations: a variant yet to be annotated
 )
 
 // Entry is one entry of an index. Of one without a proper descriptor the descriptor is empty.
@@ -86,17 +72,6 @@ type Entry struct {
 	Label      string     // "" without one, and where it is not readable
 	Properties []Property // sorted, each once
 	platform   Platform   // empty without one
-}
-
-func (e *Entry) reject(code Code) {
-	if e.Code == RejectNone {
-		e.Code = code
-	}
-}
-
-// isUnfinished tells whether it is hidden, but has no annotations: a variant yet to be annotated.
-func (e *Entry) isUnfinished() bool {
-	return e.Kind == KindNonVariant && isHidden(e.platform.Variant)
 }
 
 // Index is a parsed image index.
@@ -111,99 +86,95 @@ type Index struct {
 // ParseIndex parses an index or a Docker manifest list. contentType is what the registry called it, or "". A document
 // that is not an index, or is over a limit, is [ErrData]. A malformed entry is kept with its code, and the rest of the
 // index stands.
-func ParseIndex(data []byte, contentType string) (*Index, error) {
-	root, err := loadJSON("index", data, maxValues)
-	if err != nil {
-		return nil, err
-	}
-	f := newFields("index", root)
-	checkIsIndex(f, contentType)
-	manifests, annotations := f.list("manifests", maxEntries), f.object("annotations")
-	index := &Index{Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(data))}
+func ParseIndex(data []byte, contentType string) (_ *Index, err error) {
+	defer catch(&err, ErrData, "index")
+	root := loadJSON(data, maxValues)
+	checkIsIndex(root, contentType)
+	annotations, manifests := get[object](root, "annotations"), get[[]any](root, "manifests")
+	check(len(manifests) <= maxEntries, "it has more than %d entries", maxEntries)
+	index := &Index{Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(data)), statics: readStatics(annotations)}
 	for i, value := range manifests {
-		index.Entries = append(index.Entries, readEntry(f, i, value))
+		index.Entries = append(index.Entries, readEntry(value, i))
 	}
 	rejectDuplicateLabels(index.Entries)
-	schema, present := annotations[AnnotationSchema]
+	schema := annotations[AnnotationSchema]
 	for _, entry := range index.Entries {
-		index.HasVariants = index.HasVariants || entry.Kind != KindNonVariant
-		if present && schema != "1" && entry.Kind != KindNonVariant {
-			entry.reject(RejectSchema)
+		isVariant := entry.Kind != KindNonVariant
+		index.HasVariants = index.HasVariants || isVariant
+		if isVariant && entry.Code == RejectNone && schema != nil && schema != "1" {
+			entry.Code = RejectSchema
 		}
 	}
-	readNamespaces(f, index, annotations)
-	readStatics(f, index, annotations)
-	if f.err != nil {
-		return nil, f.err
-	}
+	index.Namespaces = readNamespaces(index.Entries, annotations[AnnotationNamespaces])
 	return index, nil
 }
 
 // checkIsIndex lets the body decide; the content type can only contradict it.
-func checkIsIndex(f *fields, contentType string) {
-	said := lower(f.text("mediaType"))
-	sent := lower(strings.Trim(strings.SplitN(contentType, ";", 2)[0], " \t"))
-	if f.has("layers") || f.has("mediaType") && !slices.Contains(indexTypes, said) {
-		f.fail("it is not an index")
-	}
-	if !f.has("manifests") && !f.has("mediaType") && !slices.Contains(indexTypes, sent) {
-		f.fail("nothing says that it is an index")
-	}
-	if slices.Contains(manifestTypes, sent) || f.has("mediaType") && slices.Contains(indexTypes, sent) && sent != said {
-		f.fail("it was sent as '%s'", sent)
-	}
+func checkIsIndex(root object, contentType string) {
+	said, typed := lower(get[string](root, "mediaType")), root["mediaType"] != nil
+	before, _, _ := strings.Cut(contentType, ";")
+	sent := lower(strings.Trim(before, " \t"))
+	sentIndex := slices.Contains(indexTypes, sent)
+	check(root["layers"] == nil && (!typed || slices.Contains(indexTypes, said)), "it is not an index")
+	check(typed || sentIndex || root["manifests"] != nil, "nothing says that it is an index")
+	check(!slices.Contains(manifestTypes, sent) && (!typed || !sentIndex || sent == said), "it was sent as '%s'", sent)
 }
 
-// readEntry reads one entry. What is wrong with all of the index goes to f.
-func readEntry(f *fields, position int, value any) *Entry {
+// readEntry reads one entry. What is wrong with all of the index ends the parser.
+func readEntry(value any, position int) *Entry {
 	entry := &Entry{Position: position, Kind: KindNonVariant}
-	e := newFields("entry", value)
-	annotations := e.object("annotations")
-	readDescriptor(e, entry, annotations)
-	if e.err != nil {
-		return &Entry{Position: position, Kind: KindNonVariant, Code: RejectMalformed}
+	members, _ := value.(object)
+	descriptor, err := readDescriptor(members)
+	if err != nil {
+		entry.Code = RejectMalformed
+		return entry
 	}
+	entry.Descriptor = descriptor
+	if descriptor.Platform != nil {
+		entry.platform = *descriptor.Platform
+	}
+	annotations := get[object](members, "annotations")
 	entry.Code = skipCode(entry, annotations)
-	readVariant(f, entry, annotations)
+	label, list := annotations[AnnotationLabel], annotations[AnnotationProperties]
+	if label != nil || list != nil {
+		code := readVariant(entry, label, list)
+		entry.Code = cmp.Or(entry.Code, code)
+	}
 	return entry
 }
 
-func readDescriptor(e *fields, entry *Entry, annotations object) {
-	d := &entry.Descriptor
-	d.MediaType, d.Digest, d.Annotations = e.text("mediaType"), e.text("digest"), map[string]string{}
-	size, ok := e.members["size"].(int64)
-	if !e.has("mediaType") || !WellFormedDigest(d.Digest) || !ok || size < 0 {
-		e.fail("mediaType, digest or size is missing or malformed")
-	}
+func readDescriptor(members object) (_ Descriptor, err error) {
+	defer catch(&err, ErrData, "entry")
+	d := Descriptor{MediaType: get[string](members, "mediaType"), Digest: get[string](members, "digest"),
+		Annotations: map[string]string{}}
+	size, isWhole := members["size"].(int64)
+	check(members["mediaType"] != nil && WellFormedDigest(d.Digest) && isWhole && size >= 0,
+		"mediaType, digest or size is missing or malformed")
 	d.Size = size
-	d.ArtifactType, _ = e.members["artifactType"].(string)
-	for key, value := range annotations {
+	d.ArtifactType, _ = members["artifactType"].(string)
+	for key, value := range get[object](members, "annotations") {
 		if text, ok := value.(string); ok {
 			d.Annotations[key] = text
 		}
 	}
-	if e.has("platform") {
-		entry.platform = readPlatform(e)
-		d.Platform = &entry.platform
+	if platform := get[object](members, "platform"); platform != nil {
+		d.Platform = readPlatform(platform)
 	}
+	return d, nil
 }
 
-func readPlatform(e *fields) Platform {
-	p := newFields("platform", e.members["platform"])
-	platform := Platform{OS: p.text("os"), Architecture: p.text("architecture"), Variant: p.text("variant"),
-		OSVersion: p.text("os.version"), OSFeatures: p.texts("os.features", maxDocument)}
+func readPlatform(members object) *Platform {
+	platform := &Platform{OS: get[string](members, "os"), Architecture: get[string](members, "architecture"),
+		Variant: get[string](members, "variant"), OSVersion: get[string](members, "os.version"),
+		OSFeatures: list[string](members, "os.features", maxDocument)}
 	slices.Sort(platform.OSFeatures) // a set: two entries with the same ones are easy to find
-	if p.err != nil {
-		e.fail("%v", p.err)
-	}
 	return platform
 }
 
 // skipCode is the code of an entry that is not an image, whatever its annotations say.
 func skipCode(entry *Entry, annotations object) Code {
-	_, attestation := annotations[annotationReference]
 	switch {
-	case attestation:
+	case annotations[annotationReference] != nil:
 		return RejectAttestation
 	case slices.Contains(indexTypes, entry.MediaType):
 		return RejectNested
@@ -219,50 +190,33 @@ func skipCode(entry *Entry, annotations object) Code {
 	return RejectNone
 }
 
-// readVariant reads label and properties. What is wrong with all of the index goes to f.
-func readVariant(f *fields, entry *Entry, annotations object) {
-	label, text := annotations[AnnotationLabel], annotations[AnnotationProperties]
-	if label == nil && text == nil {
-		return
-	}
+// readVariant reads label and properties, of which one is there. It returns the code of what is wrong with them.
+func readVariant(entry *Entry, label, list any) Code {
 	entry.Kind = KindVariant
 	name, _ := label.(string)
 	switch {
 	case label == nil:
-		entry.reject(RejectLabelMissing)
+		return RejectLabelMissing
 	case !ReadableLabel(name):
-		entry.reject(RejectBadLabel)
-	default:
-		entry.Label = name
-		entry.reject(readProperties(f, entry, text))
-		if entry.Code == RejectNone && name == "null" {
-			entry.Kind = KindNull
-		}
+		return RejectBadLabel
+	case name == "null":
+		entry.Kind = KindNull
 	}
-}
-
-// readProperties reads the properties of an entry with a label. It returns the code of what is wrong with them.
-func readProperties(f *fields, entry *Entry, list any) Code {
+	entry.Label = name
 	text, isText := list.(string)
-	switch {
-	case list == nil:
-		return RejectPropertiesMissing
-	case !isText:
-		return RejectBadProperties
-	case strings.Count(text, ",") >= maxProperties:
-		f.fail("entry %d has more than %d properties", entry.Position, maxProperties)
-		return RejectBadProperties
-	case len(text) > maxPropertiesBytes:
-		return RejectTooLong
-	}
+	check(strings.Count(text, ",") < maxProperties, "entry %d has more than %d properties", entry.Position, maxProperties)
 	properties, err := ParseProperties(text)
 	entry.Properties = properties
 	switch {
-	case err != nil:
+	case list == nil:
+		return RejectPropertiesMissing
+	case len(text) > maxPropertiesBytes:
+		return RejectTooLong
+	case err != nil || !isText:
 		return RejectBadProperties
-	case entry.Label == "null" && len(properties) > 0:
+	case entry.Kind == KindNull && len(properties) > 0:
 		return RejectNullWithProperties
-	case entry.Label != "null" && len(properties) == 0:
+	case entry.Kind == KindVariant && len(properties) == 0:
 		return RejectEmptyNotNull
 	}
 	return RejectNone
@@ -271,107 +225,87 @@ func readProperties(f *fields, entry *Entry, list any) Code {
 // rejectDuplicateLabels rejects all entries of a label that stands twice on a platform: nothing tells them apart.
 func rejectDuplicateLabels(entries []*Entry) {
 	groups := map[string][]*Entry{}
-	for _, e := range entries {
-		if e.Label != "" && e.Code == RejectNone {
-			p := e.platform
-			key := fmt.Sprintf("%q", append([]string{e.Label, p.OS, p.Architecture, p.OSVersion,
-				normalVariant(p)}, p.OSFeatures...))
-			groups[key] = append(groups[key], e)
+	for _, entry := range entries {
+		if p := entry.platform; entry.Label != "" && entry.Code == RejectNone {
+			key := fmt.Sprintf("%q %q %q %q %q %q", entry.Label, p.OS, p.Architecture, p.OSVersion, normalVariant(p),
+				p.OSFeatures)
+			groups[key] = append(groups[key], entry)
 		}
 	}
 	for _, group := range groups {
 		for _, entry := range group {
 			if len(group) > 1 {
-				entry.reject(RejectDuplicateLabel)
+				entry.Code = RejectDuplicateLabel
 			}
 		}
 	}
 }
 
-// readNamespaces gives the index its order of namespaces: the listed one, or that of all that are in use.
-func readNamespaces(f *fields, index *Index, annotations object) {
-	used := usedNamespaces(index.Entries)
-	if len(used) > maxIndexNamespaces {
-		f.fail("it uses more than %d namespaces", maxIndexNamespaces)
+// readNamespaces returns the index's order of namespaces: the listed one, or that of all that are in use.
+func readNamespaces(entries []*Entry, annotation any) []string {
+	used := usedNamespaces(entries)
+	check(len(used) <= maxIndexNamespaces, "it uses more than %d namespaces", maxIndexNamespaces)
+	if annotation == nil {
+		return used
 	}
-	list, declared := annotations[AnnotationNamespaces]
-	if !declared {
-		index.Namespaces = used
-		return
-	}
-	text, _ := list.(string)
+	var names []string
 	seen := map[string]bool{}
-	for _, name := range listPieces(text) {
+	text, _ := annotation.(string)
+	for _, name := range strings.Split(text, ",") {
+		name = strings.Trim(name, whiteSpace)
 		if nameGrammar.MatchString(name) && !seen[name] {
 			seen[name] = true
-			index.Namespaces = append(index.Namespaces, name)
+			names = append(names, name)
 		}
 	}
-	if len(seen) > maxIndexNamespaces {
-		f.fail("it lists more than %d namespaces", maxIndexNamespaces)
-	}
+	check(len(names) <= maxIndexNamespaces, "it lists more than %d namespaces", maxIndexNamespaces)
+	return names
 }
 
-// usedNamespaces lists the namespaces of all properties: most of them, then those of interfaces, then those of
-// processors, each in lexical order.
 func usedNamespaces(entries []*Entry) []string {
 	var used []string
-	seen := map[string]bool{}
 	for _, entry := range entries {
 		for _, property := range entry.Properties {
-			if !seen[property.Namespace] {
-				seen[property.Namespace] = true
-				used = append(used, property.Namespace)
-			}
+			used = append(used, property.Namespace)
 		}
 	}
 	slices.Sort(used)
-	slices.SortStableFunc(used, func(a, b string) int { return namespaceTurn(a) - namespaceTurn(b) })
+	used = slices.Compact(used)
+	slices.SortStableFunc(used, func(a, b string) int {
+		return slices.Index(lastNamespaces, a) - slices.Index(lastNamespaces, b)
+	})
 	return used
 }
 
-func namespaceTurn(namespace string) int {
-	switch {
-	case cpuNamespaces[namespace]:
-		return 2
-	case apiNamespaces[namespace]:
-		return 1
-	}
-	return 0
-}
-
 // readStatics reads the namespaces that the index itself defines; what is not one is ignored.
-func readStatics(f *fields, index *Index, annotations object) {
+func readStatics(annotations object) []*Namespace {
+	var statics []*Namespace
 	for key, value := range annotations {
 		name, isStatic := strings.CutPrefix(key, AnnotationStatic)
 		text, isText := value.(string)
-		if isStatic && isText && nameGrammar.MatchString(name) && !vocabulary[name] {
-			index.statics = append(index.statics, &Namespace{Name: name, Features: readStatic(text)})
+		if isStatic && isText && nameGrammar.MatchString(name) && !slices.Contains(vocabulary, name) {
+			statics = append(statics, &Namespace{Name: name, Features: readStatic(name, text)})
 		}
 	}
-	if len(index.statics) > maxStatics {
-		f.fail("it has more than %d static namespaces", maxStatics)
-	}
+	check(len(statics) <= maxStatics, "it has more than %d static namespaces", maxStatics)
+	return statics
 }
 
 // readStatic returns no feature for a malformed list: better no variant than one ranked by half a list.
-func readStatic(text string) []Feature {
+func readStatic(namespace, text string) []Feature {
 	var features []Feature
-	pieces := listPieces(text)
-	if len(pieces) > maxStaticValues {
-		return nil
-	}
+	pieces := strings.Split(strings.TrimSuffix(strings.Trim(text, whiteSpace), ","), ",")
 	for _, piece := range pieces {
-		parts := splitTrimmed(piece, "::")
-		if len(parts) != 2 || !nameGrammar.MatchString(parts[0]) || !valueGrammar.MatchString(parts[1]) {
+		property, err := ParseProperty(namespace + "::" + piece)
+		if err != nil || len(pieces) > maxStaticValues {
 			return nil
 		}
-		feature := findFeature(features, parts[0])
-		if feature == nil {
-			features = append(features, newFeature(parts[0]))
-			feature = &features[len(features)-1]
+		i := featureIndex(features, property.Feature)
+		if i < 0 {
+			i = len(features)
+			features = append(features, Feature{Name: property.Feature})
 		}
-		feature.add(parts[1])
+		features[i].Values = append(features[i].Values, property.Value)
 	}
 	return features
 }

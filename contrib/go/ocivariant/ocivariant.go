@@ -45,6 +45,23 @@ const (
 	maxDevices           = 1024  // of a namespace
 )
 
-func dataError(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{ErrData}, args...)...)
+// fault is what the parsers of this package panic with; those that callers see return it as an error.
+type fault string
+
+// check ends the parser that runs if something is not as it has to be.
+func check(good bool, format string, args ...any) {
+	if !good {
+		panic(fault(fmt.Sprintf(format, args...)))
+	}
+}
+
+// catch, deferred by a parser, returns what a check found as an error of the kind.
+func catch(err *error, kind error, what string) {
+	switch value := recover().(type) {
+	case nil:
+	case fault:
+		*err = fmt.Errorf("%w: %s: %s", kind, what, string(value))
+	default:
+		panic(value)
+	}
 }

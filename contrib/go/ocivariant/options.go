@@ -3,7 +3,6 @@
 package ocivariant
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -18,43 +17,43 @@ const (
 	PolicyFirst Policy = "first"
 )
 
-// Options is what the user asks for beside the host's profile. The zero value asks for nothing special.
+// Options is what the user asks for beside the host's profile. The zero value asks for nothing special. Items of Disable
+// and Require are "ns", "ns :: feature" or "ns :: feature :: value".
 type Options struct {
 	NamespacePriority []string            `json:"namespacePriority,omitempty"` // first these, then the index's order
-	Disable           []string            `json:"disable,omitempty"`           // as if the host lacked it: "ns", "ns :: feature", "ns :: feature :: value"
-	Require           []string            `json:"require,omitempty"`           // written likewise: only entries that use each of them
-	DevicePolicy      map[string]Policy   `json:"devicePolicy,omitempty"`      // by namespace; PolicyAll where it is not set
-	Devices           map[string][]string `json:"devices,omitempty"`           // by namespace, those that count: index, PCI address or UUID
-	Label             string              `json:"label,omitempty"`             // only this variant; "null": the default, labelled so or not
+	Disable           []string            `json:"disable,omitempty"`           // as if the host lacked it
+	Require           []string            `json:"require,omitempty"`           // only entries that use each of them
+	DevicePolicy      map[string]Policy   `json:"devicePolicy,omitempty"`      // by namespace; PolicyAll if not set
+	Devices           map[string][]string `json:"devices,omitempty"`           // that count: index, PCI address or UUID
+	Label             string              `json:"label,omitempty"`             // "null": the default, labelled so or not
 	Platform          *Platform           `json:"platform,omitempty"`          // instead of the profile's
 }
 
-// normal returns a copy with canonical spacing; bad syntax is ErrInvalid.
-func (o Options) normal() (Options, error) {
-	var err error
-	check := func(good bool, text string) {
-		if !good && err == nil {
-			err = fmt.Errorf("%w: option '%s'", ErrInvalid, text)
-		}
-	}
-	o.Disable, o.Require = slices.Clone(o.Disable), slices.Clone(o.Require)
-	for _, selectors := range [][]string{o.Disable, o.Require} {
-		for i, selector := range selectors {
-			parts := splitTrimmed(selector, "::")
-			selectors[i] = strings.Join(parts, " :: ")
-			check(isSelector(parts), selector)
-		}
-	}
-	for _, name := range o.NamespacePriority {
-		check(nameGrammar.MatchString(name), name)
-	}
+// normal returns a copy with canonical spacing. It panics, as a parser does, over bad syntax.
+func (o Options) normal() Options {
+	o.Disable, o.Require = normalSelectors(o.Disable), normalSelectors(o.Require)
+	names := slices.Clone(o.NamespacePriority)
 	for name, policy := range o.DevicePolicy {
-		check(nameGrammar.MatchString(name), name)
-		check(policy == PolicyAll || policy == PolicyAny || policy == PolicyFirst, string(policy))
+		check(policy == PolicyAll || policy == PolicyAny || policy == PolicyFirst, "policy '%s'", policy)
+		names = append(names, name)
 	}
 	for name, ids := range o.Devices {
-		check(nameGrammar.MatchString(name) && !slices.Contains(ids, ""), name)
+		check(!slices.Contains(ids, ""), "a device of '%s' without a name", name)
+		names = append(names, name)
 	}
-	check(o.Label == "" || ReadableLabel(o.Label), o.Label)
-	return o, err
+	for _, name := range names {
+		check(nameGrammar.MatchString(name), "namespace '%s'", name)
+	}
+	check(o.Label == "" || ReadableLabel(o.Label), "label '%s'", o.Label)
+	return o
+}
+
+func normalSelectors(selectors []string) []string {
+	selectors = slices.Clone(selectors)
+	for i, selector := range selectors {
+		check(selectorGrammar.MatchString(selector), "'%s' in disable or require", selector)
+		bare := strings.Join(strings.Fields(selector), "")
+		selectors[i] = strings.ReplaceAll(bare, "::", " :: ")
+	}
+	return selectors
 }

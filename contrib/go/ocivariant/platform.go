@@ -3,10 +3,8 @@
 package ocivariant
 
 import (
-	"fmt"
-	"regexp"
+	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -27,26 +25,30 @@ var (
 	// What containerd calls them, for ARCHITECTURE/VARIANT.
 	variantAliases = map[string]string{"amd64/v1": "", "arm64/8": "", "arm64/v8": "", "arm64/v8.0": "", "arm64/9": "v9",
 		"arm64/9.0": "v9", "arm64/v9.0": "v9", "arm/": "v7", "arm/5": "v5", "arm/6": "v6", "arm/7": "v7", "arm/8": "v8"}
-	// The architecture whose images run as well, behind the host's own.
-	compatible = map[string]string{"amd64": "386", "arm64": "arm"}
-	arm64Form  = regexp.MustCompile(`^v([89])(?:\.([0-9]))?$`)
+	// What a host of the architecture is as well, behind itself.
+	compatible = map[string]Platform{"amd64": {Architecture: "386"}, "arm64": {Architecture: "arm", Variant: "v8"}}
+	// Variants of which each runs on a host of one before it.
+	ladders = map[string][]string{
+		"amd64": {"v4", "v3", "v2", ""},
+		"arm":   {"v8", "v7", "v6", "v5"},
+		"arm64": {"v8.9", "v8.8", "v8.7", "v8.6", "v8.5", "v8.4", "v8.3", "v8.2", "v8.1", ""},
+	}
+	arm64v9 = []string{"v9.9", "v9.8", "v9.7", "v9.6", "v9.5", "v9.4", "v9.3", "v9.2", "v9.1", "v9"}
 )
 
 // MatchPlatform returns the place of an entry's variant in the host's order, 0 the best, as containerd's
 // platforms.Only has it. Where the entry does not run there the code says why: [RejectPlatform],
 // [RejectPlatformVariant] or [RejectOSFeatures].
 func MatchPlatform(host, entry Platform) (place int, code Code) {
-	architecture := normalArchitecture(entry.Architecture)
-	if host.OS != entry.OS || architectureTurn(host, entry) < 0 {
+	turn := architectureTurn(host, entry)
+	if host.OS != entry.OS || turn < 0 {
 		return -1, RejectPlatform
 	}
-	order := variantOrder("arm", "v8") // on arm64
-	if architecture == normalArchitecture(host.Architecture) {
-		order = variantOrder(architecture, normalVariant(host))
-	} else if architecture == "386" {
-		order = []string{""}
+	machine := host
+	if turn > 0 {
+		machine = compatible[normalArchitecture(host.Architecture)]
 	}
-	place = slices.Index(order, normalVariant(entry))
+	place = slices.Index(variantOrder(machine), normalVariant(entry))
 	if place < 0 {
 		return -1, RejectPlatformVariant
 	}
@@ -64,62 +66,33 @@ func architectureTurn(host, entry Platform) int {
 	switch {
 	case own == other:
 		return 0
-	case other != "" && compatible[own] == other:
+	case other != "" && compatible[own].Architecture == other:
 		return 1
 	}
 	return -1
 }
 
-// variantOrder lists the variants of the host's architecture that it runs, best first. An entry that asks for nothing
-// special runs everywhere.
-func variantOrder(architecture, host string) []string {
-	level, _ := strconv.Atoi(strings.TrimPrefix(host, "v"))
-	known := len(host) == 2 && host[0] == 'v'
-	switch {
-	case architecture == "amd64" && known && level >= 2 && level <= 4:
-		return append(descending("v", level, 2), "")
-	case architecture == "arm" && known && level >= 5 && level <= 8:
-		return descending("v", level, 5)
-	case architecture == "arm64" && arm64Form.MatchString(host):
-		return arm64Order(host)
-	case host == "":
-		return []string{""}
+// variantOrder lists the variants that run on the host, best first. An entry that asks for nothing special runs
+// everywhere.
+func variantOrder(host Platform) []string {
+	architecture, variant := normalArchitecture(host.Architecture), normalVariant(host)
+	ladder := ladders[architecture]
+	if i := slices.Index(arm64v9, variant); i >= 0 && architecture == "arm64" {
+		return slices.Concat(arm64v9[i:], ladder[max(i-5, 0):]) // v9.N includes v8.(N+5)
 	}
-	return []string{host, ""}
-}
-
-// arm64Order is v9.k to v9, v8.(5+k) to v8.1 and v8, which is no variant; v9.4 and newer include v8.9.
-func arm64Order(host string) []string {
-	version := arm64Form.FindStringSubmatch(host)
-	minor, _ := strconv.Atoi(version[2])
-	if version[1] == "8" {
-		return append(descending("v8.", minor, 1), "")
+	if i := slices.Index(ladder, variant); i >= 0 {
+		return ladder[i:]
 	}
-	order := append(descending("v9.", minor, 1), "v9")
-	return append(append(order, descending("v8.", min(minor+5, 9), 1)...), "")
-}
-
-func descending(prefix string, from, to int) []string {
-	var names []string
-	for ; from >= to; from-- {
-		names = append(names, fmt.Sprint(prefix, from))
-	}
-	return names
+	return slices.Compact([]string{variant, ""})
 }
 
 func normalArchitecture(architecture string) string {
-	if normal, ok := architectureAliases[architecture]; ok {
-		return normal
-	}
-	return architecture
+	return cmp.Or(architectureAliases[architecture], architecture)
 }
 
 // normalVariant is containerd's normal form: "armhf" and "armel" are versions of arm, and "x-..." is none.
 func normalVariant(platform Platform) string {
-	if variant, ok := armAliases[platform.Architecture]; ok {
-		return variant
-	}
-	variant := platform.Variant
+	variant := cmp.Or(armAliases[platform.Architecture], platform.Variant)
 	if isHidden(variant) {
 		variant = ""
 	}

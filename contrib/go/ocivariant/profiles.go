@@ -15,26 +15,6 @@ const profileSchema = "dev.ocivariant.profile/v1"
 type Feature struct {
 	Name   string
 	Values []string
-	places map[string]int // of one that is listed twice the first
-}
-
-func newFeature(name string) Feature {
-	return Feature{Name: name, places: map[string]int{}}
-}
-
-func (f *Feature) add(value string) {
-	if _, known := f.places[value]; !known {
-		f.places[value] = len(f.Values)
-	}
-	f.Values = append(f.Values, value)
-}
-
-func findFeature(features []Feature, name string) *Feature {
-	i := slices.IndexFunc(features, func(f Feature) bool { return f.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &features[i]
 }
 
 // Device is one device of a namespace. Its features replace those of the namespace for it.
@@ -63,139 +43,109 @@ type Profile struct {
 // ParseProfile parses a profile. Unknown keys are ignored; a namespace or feature that is listed twice, bad syntax
 // and going over a limit are [ErrData]. An absent operating system is linux, and an absent variant of amd64 the level
 // that the profile has.
-func ParseProfile(data []byte) (*Profile, error) {
-	root, err := loadJSON("profile", data, math.MaxInt)
-	if err != nil {
-		return nil, err
-	}
-	f := newFields("profile", root)
-	if schema := f.text("schema"); f.has("schema") && schema != profileSchema {
-		f.fail("schema is '%.60s', known here: %s", schema, profileSchema)
-	}
-	if !f.has("namespaces") {
-		f.fail("'namespaces' is missing")
-	}
-	profile := &Profile{}
-	for _, item := range f.list("namespaces", maxProfileNamespaces) {
-		namespace := readNamespace(f, item)
-		if profile.namespace(namespace.Name) != nil {
-			f.fail("namespace '%s' is listed twice", namespace.Name)
+func ParseProfile(data []byte) (_ *Profile, err error) {
+	defer catch(&err, ErrData, "profile")
+	root := loadJSON(data, math.MaxInt)
+	check(root["schema"] == nil || root["schema"] == profileSchema, "its schema is not %s", profileSchema)
+	check(root["namespaces"] != nil, "'namespaces' is missing")
+	profile, seen := &Profile{}, map[string]bool{}
+	for _, members := range list[object](root, "namespaces", maxProfileNamespaces) {
+		namespace := &Namespace{Name: readName(members, "namespace"), Features: readFeatures(members)}
+		for i, device := range list[object](members, "devices", maxDevices) {
+			namespace.Devices = append(namespace.Devices, readDevice(device, i))
 		}
+		check(!seen[namespace.Name], "namespace '%s' is listed twice", namespace.Name)
+		seen[namespace.Name] = true
 		profile.Namespaces = append(profile.Namespaces, namespace)
 	}
-	readHostPlatform(f, profile)
-	if f.err != nil {
-		return nil, f.err
-	}
+	platform := get[object](root, "platform")
+	profile.named = platform["architecture"] != nil
+	profile.Platform = readHostPlatform(platform, findNamespace(profile.Namespaces, "x86_64"))
 	return profile, nil
 }
 
-func readHostPlatform(f *fields, profile *Profile) {
-	p := fields{what: "platform", members: f.object("platform")}
-	profile.named = p.has("architecture")
-	profile.Platform = Platform{OS: p.text("os"), Architecture: p.text("architecture"), Variant: p.text("variant")}
-	if _, isList := p.members["os.features"].([]any); isList {
-		profile.Platform.OSFeatures = p.texts("os.features", maxDocument)
+func readHostPlatform(members object, cpu *Namespace) Platform {
+	platform := Platform{OS: get[string](members, "os"), Architecture: get[string](members, "architecture"),
+		Variant: get[string](members, "variant")}
+	if _, isList := members["os.features"].([]any); isList {
+		platform.OSFeatures = list[string](members, "os.features", maxDocument)
 	}
-	if p.err != nil {
-		f.fail("%v", p.err)
+	if members["os"] == nil {
+		platform.OS = "linux"
 	}
-	if !p.has("os") {
-		profile.Platform.OS = "linux"
+	if members["variant"] == nil && normalArchitecture(platform.Architecture) == "amd64" {
+		for _, level := range []string{"v2", "v3", "v4"} { // a profile written by hand may have no variant
+			if slices.Contains(valuesOf(cpu.Features, "level"), level) {
+				platform.Variant = level
+			}
+		}
 	}
-	levels := []string{"v4", "v3", "v2"} // a profile written by hand may have no variant
-	hasLevel := func(level string) bool { return profile.supports(Property{"x86_64", "level", level}) }
-	i := slices.IndexFunc(levels, hasLevel)
-	if i >= 0 && !p.has("variant") && normalArchitecture(profile.Platform.Architecture) == "amd64" {
-		profile.Platform.Variant = levels[i]
-	}
+	return platform
 }
 
-func readNamespace(f *fields, item any) *Namespace {
-	n := newFields("profile: namespace", item)
-	namespace := &Namespace{Name: readName(n, "namespace"), Features: readFeatures(n)}
-	for i, item := range n.list("devices", maxDevices) {
-		namespace.Devices = append(namespace.Devices, readDevice(n, i, item))
-	}
-	if n.err != nil {
-		f.fail("%v", n.err)
-	}
-	return namespace
-}
-
-func readDevice(n *fields, place int, item any) Device {
-	d := newFields("device", item)
-	device := Device{ID: d.text("id"), UUID: d.text("uuid"), Index: int64(place), Features: readFeatures(d),
-		Secondary: d.members["secondary"] == true}
-	if index, ok := d.members["index"].(int64); ok && index >= 0 && index < math.MaxInt32 {
+func readDevice(members object, place int) Device {
+	device := Device{UUID: get[string](members, "uuid"), Index: int64(place),
+		Secondary: members["secondary"] == true, Features: readFeatures(members)}
+	if index, ok := members["index"].(int64); ok && index >= 0 && index < math.MaxInt32 {
 		device.Index = index
 	}
-	if !d.has("id") {
-		device.ID = strconv.FormatInt(device.Index, 10)
-	}
-	if d.err != nil {
-		n.fail("%v", d.err)
+	device.ID = strconv.FormatInt(device.Index, 10)
+	if members["id"] != nil {
+		device.ID = get[string](members, "id")
 	}
 	return device
 }
 
-func readFeatures(f *fields) []Feature {
+func readFeatures(members object) []Feature {
 	var features []Feature
-	seen := map[string]bool{}
-	for _, item := range f.list("features", maxFeatures) {
-		m := newFields("feature", item)
-		feature := newFeature(readName(m, "name"))
-		for _, value := range m.texts("values", maxFeatureValues) {
-			if !valueGrammar.MatchString(value) {
-				m.fail("value '%.60s' is not of a-z 0-9 _ .", value)
-			}
-			feature.add(value)
+	for _, members := range list[object](members, "features", maxFeatures) {
+		feature := Feature{readName(members, "name"), list[string](members, "values", maxFeatureValues)}
+		for _, value := range feature.Values {
+			check(valueGrammar.MatchString(value), "value '%.60s' is not of a-z 0-9 _ .", value)
 		}
-		if m.err != nil || seen[feature.Name] {
-			f.fail("feature '%s' is listed twice or malformed: %v", feature.Name, m.err)
-		}
-		seen[feature.Name] = true
+		check(featureIndex(features, feature.Name) < 0, "feature '%s' is listed twice", feature.Name)
 		features = append(features, feature)
 	}
 	return features
 }
 
-func readName(f *fields, key string) string {
-	name := f.text(key)
-	if !nameGrammar.MatchString(name) {
-		f.fail("'%s' is missing or not of a-z 0-9 _", key)
-	}
+func readName(members object, key string) string {
+	name := get[string](members, key)
+	check(nameGrammar.MatchString(name), "'%s' is missing or not of a-z 0-9 _", key)
 	return name
 }
 
-func (p *Profile) namespace(name string) *Namespace {
-	i := slices.IndexFunc(p.Namespaces, func(n *Namespace) bool { return n.Name == name })
+// findNamespace returns the first one of that name, one without features and devices if there is none.
+func findNamespace(namespaces []*Namespace, name string) *Namespace {
+	i := slices.IndexFunc(namespaces, func(n *Namespace) bool { return n.Name == name })
+	if i < 0 {
+		return &Namespace{Name: name}
+	}
+	return namespaces[i]
+}
+
+func featureIndex(features []Feature, name string) int {
+	return slices.IndexFunc(features, func(f Feature) bool { return f.Name == name })
+}
+
+// valuesOf returns the values of the first feature of that name.
+func valuesOf(features []Feature, name string) []string {
+	i := featureIndex(features, name)
 	if i < 0 {
 		return nil
 	}
-	return p.Namespaces[i]
-}
-
-// supports tells whether the namespace's own list has the property.
-func (p *Profile) supports(property Property) bool {
-	namespace := p.namespace(property.Namespace)
-	if namespace == nil {
-		return false
-	}
-	feature := findFeature(namespace.Features, property.Feature)
-	return feature != nil && slices.Contains(feature.Values, property.Value)
+	return features[i].Values
 }
 
 // answersTo tells whether the text names the device: its index, its PCI address with or without domain, or its UUID.
 func (d *Device) answersTo(text string) bool {
-	if text != "" && strings.Trim(text, "0123456789") == "" {
+	if strings.Trim(text, "0123456789") == "" {
 		number, err := strconv.ParseInt(text, 10, 64)
 		return err == nil && number == d.Index
 	}
-	text, id, uuid := lower(text), lower(d.ID), lower(d.UUID)
+	text, id := lower(text), lower(d.ID)
 	// "0000:3b:00.0" and nvidia-smi's "00000000:3b:00.0" are one address
 	addresses := strings.Count(id, ":") > 1 && strings.Count(text, ":") > 1
-	return id == text || uuid != "" && uuid == text ||
-		addresses && strings.TrimLeft(id, "0") == strings.TrimLeft(text, "0") ||
-		len(id) == len(text)+5 && id[4] == ':' && id[5:] == text
+	return text == id || text == lower(d.UUID) || len(id) > 5 && id[4] == ':' && id[5:] == text ||
+		addresses && strings.TrimLeft(id, "0") == strings.TrimLeft(text, "0")
 }

@@ -4,6 +4,7 @@ package ocivariant
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,10 +15,16 @@ type Property struct {
 	Namespace, Feature, Value string
 }
 
+const whiteSpace = " \t\n\r\v\f" // that lists may have around their pieces
+
 var (
 	nameGrammar  = regexp.MustCompile(`^[a-z0-9_]+$`)
 	valueGrammar = regexp.MustCompile(`^[a-z0-9_.]+$`)
 	labelGrammar = regexp.MustCompile(`^[a-z0-9]+([._][a-z0-9]+)*$`)
+	// A namespace, and may be a feature and a value of it.
+	selectorGrammar = regexp.MustCompile(
+		`^[\s\v]*([a-z0-9_]+)(?:[\s\v]*::[\s\v]*([a-z0-9_]+)(?:[\s\v]*::[\s\v]*([a-z0-9_.]+))?)?[\s\v]*$`)
+	capitals = regexp.MustCompile(`[A-Z]+`)
 )
 
 // String returns the canonical form, "namespace :: feature :: value".
@@ -32,23 +39,24 @@ func compareProperties(a, b Property) int {
 
 // ParseProperty parses "namespace :: feature :: value" with free white space. Anything else is [ErrData].
 func ParseProperty(text string) (Property, error) {
-	parts := splitTrimmed(text, "::")
-	if len(parts) != 3 || !isSelector(parts) {
-		return Property{}, dataError("'%.100s' is not a property (namespace :: feature :: value, lower case)", text)
+	parts := selectorGrammar.FindStringSubmatch(text)
+	if parts == nil || parts[3] == "" {
+		return Property{}, fmt.Errorf("%w: '%.100s' is not a property (namespace :: feature :: value, lower case)",
+			ErrData, text)
 	}
-	return Property{parts[0], parts[1], parts[2]}, nil
+	return Property{parts[1], parts[2], parts[3]}, nil
 }
 
 // ParseProperties parses a list joined by commas. It returns the properties sorted, each once; a blank text is the
 // empty list. More than 4,000 bytes, more than 512 properties or a bad one is [ErrData].
 func ParseProperties(text string) ([]Property, error) {
 	if len(text) > maxPropertiesBytes || strings.Count(text, ",") >= maxProperties {
-		return nil, dataError("more than %d bytes or %d properties", maxPropertiesBytes, maxProperties)
+		return nil, fmt.Errorf("%w: more than %d bytes or %d properties", ErrData, maxPropertiesBytes, maxProperties)
+	}
+	if strings.Trim(text, whiteSpace) == "" {
+		return nil, nil
 	}
 	var properties []Property
-	if trim(text) == "" {
-		return properties, nil
-	}
 	for _, piece := range strings.Split(text, ",") {
 		property, err := ParseProperty(piece)
 		if err != nil {
@@ -71,44 +79,7 @@ func ValidLabel(label string) bool {
 	return len(label) <= 48 && labelGrammar.MatchString(label)
 }
 
-// isSelector tells whether the parts are a namespace, and may be a feature and a value of it.
-func isSelector(parts []string) bool {
-	for i, part := range parts {
-		if i > 2 || i < 2 && !nameGrammar.MatchString(part) || i == 2 && !valueGrammar.MatchString(part) {
-			return false
-		}
-	}
-	return true
-}
-
-// trim takes the white space off that lists may have around their pieces.
-func trim(text string) string {
-	return strings.Trim(text, " \t\n\r\v\f")
-}
-
-func splitTrimmed(text, separator string) []string {
-	pieces := strings.Split(text, separator)
-	for i := range pieces {
-		pieces[i] = trim(pieces[i])
-	}
-	return pieces
-}
-
-// listPieces splits at commas. Behind a final comma there is no piece.
-func listPieces(text string) []string {
-	text = trim(text)
-	if text == "" {
-		return nil
-	}
-	return splitTrimmed(strings.TrimSuffix(text, ","), ",")
-}
-
 // lower changes ASCII letters alone.
 func lower(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'A' && r <= 'Z' {
-			return r + 'a' - 'A'
-		}
-		return r
-	}, text)
+	return capitals.ReplaceAllStringFunc(text, strings.ToLower)
 }
