@@ -23,19 +23,42 @@ func (d *Decision) Selected() *Entry {
 	return d.Order[0]
 }
 
+// Rejection says why an entry is out.
+type Rejection struct {
+	Entry     *Entry
+	Code      Code
+	Namespace string // of the first feature that fails, by namespace and feature; "" if the code is about none
+	Feature   string
+	Device    string   // id of the device that is not served
+	Wanted    []string // values of the feature, one of which the host would need
+	Have      []string // values that the host has, best first
+	Required  string   // what the entry does not use and has to
+}
+
+// Property returns "namespace :: feature", or "" where the code is not about a feature.
+func (r Rejection) Property() string {
+	if r.Namespace == "" {
+		return ""
+	}
+	return r.Namespace + " :: " + r.Feature
+}
+
 // request is what is asked of each entry.
 type request struct {
-	host
-	platform Platform
-	foreign  bool // Options.Platform is another machine than the profile's
-	plain    bool // the label null is asked for, and no entry has it
+	index      *Index
+	profile    *Profile
+	options    Options
+	platform   Platform
+	foreign    bool // Options.Platform is another machine than the profile's
+	plain      bool // the label null is asked for, and no entry has it
+	namespaces map[string]*hostNamespace
 }
 
 // Resolve chooses an entry of the index for the host of the profile. That nothing fits is no error. Bad options, and no
 // platform in profile and options, are [ErrInvalid].
 func Resolve(index *Index, profile *Profile, options Options) (_ *Decision, err error) {
 	defer catch(&err, ErrInvalid, "options")
-	r := &request{host: host{index, profile, options.normal(), map[string]*hostNamespace{}}}
+	r := &request{index: index, profile: profile, options: options.normal(), namespaces: map[string]*hostNamespace{}}
 	r.choosePlatform()
 	r.plain = options.Label == "null" && !slices.ContainsFunc(index.Entries, r.offersNull)
 	decision, keys := &Decision{}, map[*Entry][]int{}
@@ -126,20 +149,4 @@ func (r *request) consider(entry *Entry) (key []int, why Rejection) {
 	}
 	// The number behind the parts lets the longer of two keys beat its own beginning.
 	return slices.Concat([]int{architecture, int(kind)}, slices.Concat(parts...), []int{math.MaxInt, place}), why
-}
-
-// meets tells whether the property is what is required, or, where a single value is, whether the devices of its
-// namespace that count have that value.
-func (h *host) meets(item string, p Property) bool {
-	isPlaced := func(list *hostList) bool { return list.best([]string{p.Value}) != unsupported }
-	lists := h.feature(p.Namespace, p.Feature).lists
-	if strings.HasPrefix(p.String()+" :: ", item+" :: ") && slices.ContainsFunc(lists, isPlaced) {
-		return true
-	}
-	ns := h.namespace(p.Namespace)
-	wanted, err := ParseProperty(item)
-	if err != nil || wanted.Namespace != p.Namespace || len(ns.Devices) == 0 {
-		return false
-	}
-	return bestKey([]*need{{h.feature(p.Namespace, wanted.Feature), []string{wanted.Value}}}) != nil
 }

@@ -2,129 +2,201 @@
 
 package ocivariant
 
-import "slices"
+import (
+	"math"
+	"slices"
+	"strings"
+)
 
-// host has what the index uses of the profile, each namespace and feature looked up once.
-type host struct {
-	index      *Index
-	profile    *Profile
-	options    Options
-	namespaces map[string]*hostNamespace
-}
+const unsupported = math.MaxInt // the place of a value that is not in a list
 
 // hostNamespace is one namespace that the index uses, on this host.
 type hostNamespace struct {
 	*Namespace
-	rank     int       // place in the order of namespaces
-	code     Code      // why every property of it fails, or RejectNone
-	devices  []*Device // that count; a namespace without any has one that adds nothing to its features
-	together int       // so many of these have to be served at once
-	features map[string]*hostFeature
+	rank     int        // place in the order of namespaces
+	features []Feature  // in their order: those of the namespace, then those that only devices have
+	code     Code       // why every property of it fails, or RejectNone
+	choices  [][]Device // of which one has to be served: all that count or, under PolicyAny, each by itself
 }
 
-// hostFeature is one feature of a namespace, as this host has it.
-type hostFeature struct {
-	namespace *hostNamespace
-	name      string
-	rank      int         // place in the host's order of features
-	lists     []*hostList // one for each device; neighbours with equal values share theirs
-}
-
-// hostList has the values of a feature on a device.
-type hostList struct {
-	values []string
-	places map[string]int // of those that are not disabled
-}
-
-func (h *host) namespace(name string) *hostNamespace {
-	if ns, known := h.namespaces[name]; known {
+// namespace looks each one up once.
+func (r *request) namespace(name string) *hostNamespace {
+	if ns, known := r.namespaces[name]; known {
 		return ns
 	}
-	// a static namespace is, of this index, that namespace of every host
-	listed := findNamespace(slices.Concat(h.index.statics, h.profile.Namespaces), name)
-	ns := &hostNamespace{Namespace: listed, features: map[string]*hostFeature{}}
-	h.namespaces[name] = ns
-	// the user's list never declares a namespace
-	ns.rank = slices.Index(slices.Concat(h.options.NamespacePriority, h.index.Namespaces), name)
-	h.countDevices(ns)
+	// A static namespace is, of this index, that namespace of every host.
+	listed := findNamespace(slices.Concat(r.index.statics, r.profile.Namespaces), name)
+	ns := &hostNamespace{Namespace: listed, features: slices.Clone(listed.Features)}
+	r.namespaces[name] = ns
+	ns.rank = slices.Index(slices.Concat(r.options.NamespacePriority, r.index.Namespaces), name)
+	for _, device := range listed.Devices {
+		ns.features = append(ns.features, device.Features...)
+	}
+	devices := r.countedDevices(listed)
 	switch {
-	case !slices.Contains(h.index.Namespaces, name):
+	case !slices.Contains(r.index.Namespaces, name): // the user's list declares none
 		ns.code = RejectNamespaceUndeclared
-	case slices.Contains(h.options.Disable, name):
+	case slices.Contains(r.options.Disable, name):
 		ns.code = RejectDisabled
 	case len(listed.Features)+len(listed.Devices) == 0:
 		ns.code = RejectNamespaceUnsupported
-	case len(ns.devices) == 0:
+	case len(devices) == 0:
 		ns.code = RejectNoDevice
-	}
-	if ns.code != RejectNone {
-		ns.devices = nil
+	case r.options.DevicePolicy[name] == PolicyAny:
+		for i := range devices {
+			ns.choices = append(ns.choices, devices[i:i+1])
+		}
+	default:
+		ns.choices = [][]Device{devices}
 	}
 	return ns
 }
 
-func (h *host) countDevices(ns *hostNamespace) {
-	wanted, narrowed := h.options.Devices[ns.Name]
-	policy := h.options.DevicePolicy[ns.Name]
-	for i := range ns.Devices {
-		device := &ns.Devices[i]
-		isMeant := !narrowed || slices.ContainsFunc(wanted, device.answersTo)
-		if isMeant && (!device.Secondary || policy == PolicyAny) {
-			ns.devices = append(ns.devices, device)
-		}
-	}
+// countedDevices are most capable first. For a namespace without devices it is one that has no features of its own.
+func (r *request) countedDevices(ns *Namespace) []Device {
+	wanted, narrowed := r.options.Devices[ns.Name]
+	policy := r.options.DevicePolicy[ns.Name]
 	if len(ns.Devices) == 0 && !narrowed {
-		ns.devices = []*Device{{}}
+		return []Device{{}}
 	}
-	if policy == PolicyFirst {
-		ns.devices = ns.devices[:min(len(ns.devices), 1)] // devices are listed most capable first
+	devices := slices.DeleteFunc(slices.Clone(ns.Devices), func(d Device) bool {
+		return narrowed && !slices.ContainsFunc(wanted, d.answersTo) || d.Secondary && policy != PolicyAny
+	})
+	if policy == PolicyFirst && len(devices) > 1 {
+		return devices[:1]
 	}
-	ns.together = len(ns.devices)
-	if policy == PolicyAny {
-		ns.together = 1
-	}
+	return devices
 }
 
-func (h *host) feature(namespace, name string) *hostFeature {
-	ns := h.namespace(namespace)
-	if feature, known := ns.features[name]; known {
-		return feature
+// listsOf has the feature's values on each of the devices: its own ones, or those of the namespace.
+func (ns *hostNamespace) listsOf(devices []Device, feature string) [][]string {
+	var lists [][]string
+	for _, device := range devices {
+		lists = append(lists, valuesOf(feature, device.Features, ns.Features))
 	}
-	feature := &hostFeature{namespace: ns, name: name, rank: featureRank(ns.Namespace, name)}
-	ns.features[name] = feature
-	for _, device := range ns.devices {
-		values := valuesOf(slices.Concat(device.Features, ns.Features), name)
-		list := h.newList(namespace, name, values)
-		if last := len(feature.lists) - 1; last >= 0 && slices.Equal(feature.lists[last].values, values) {
-			list = feature.lists[last]
+	return lists
+}
+
+// fit returns the parts of the entry's sort key, or why its properties do not fit.
+func (r *request) fit(entry *Entry) (key [][]int, why Rejection) {
+	for _, properties := range split(entry.Properties, func(p Property) string { return p.Namespace }) {
+		ns := r.namespace(properties[0].Namespace)
+		needs := split(properties, func(p Property) string { return p.Feature })
+		part := r.bestKey(ns, needs...)
+		if part == nil {
+			return nil, r.explain(ns, needs)
 		}
-		feature.lists = append(feature.lists, list)
+		key = append(key, part...)
 	}
-	return feature
+	slices.SortFunc(key, slices.Compare)
+	return key, Rejection{}
 }
 
-// featureRank is the place as the namespace lists its features, then those that only devices have.
-func featureRank(namespace *Namespace, name string) int {
-	features := slices.Clone(namespace.Features)
-	for _, device := range namespace.Devices {
-		features = append(features, device.Features...)
+// split makes groups of neighbours that have the same name.
+func split(properties []Property, nameOf func(Property) string) [][]Property {
+	var groups [][]Property
+	for i, p := range properties {
+		if i == 0 || nameOf(p) != nameOf(properties[i-1]) {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], p)
 	}
-	return featureIndex(features, name)
+	return groups
 }
 
-func (h *host) newList(namespace, feature string, values []string) *hostList {
-	list := &hostList{values, map[string]int{}}
-	for i, value := range values {
-		_, again := list.places[value]
-		if !again && !h.disables(Property{namespace, feature, value}) {
-			list.places[value] = i
+// bestKey lets the devices that serve all needs best decide. It is nil where none do.
+func (r *request) bestKey(ns *hostNamespace, needs ...[]Property) (best [][]int) {
+	for _, devices := range ns.choices {
+		key := r.keyOn(ns, devices, needs...)
+		if key != nil && (best == nil || slices.CompareFunc(key, best, slices.Compare) < 0) {
+			best = key
 		}
 	}
-	return list
+	return best
+}
+
+// keyOn has, for each need and each group of devices with equal lists, the places of namespace, feature, group and
+// value. It is nil where a device does not serve a need.
+func (r *request) keyOn(ns *hostNamespace, devices []Device, needs ...[]Property) (key [][]int) {
+	for _, need := range needs {
+		feature := need[0].Feature
+		for group, list := range slices.CompactFunc(ns.listsOf(devices, feature), slices.Equal) {
+			place := r.bestPlace(list, need)
+			if place == unsupported {
+				return nil
+			}
+			key = append(key, []int{ns.rank, featureIndex(ns.features, feature), group, place})
+		}
+	}
+	slices.SortFunc(key, slices.Compare)
+	return key
+}
+
+// bestPlace is the first place in the list of one of the values.
+func (r *request) bestPlace(list []string, need []Property) int {
+	best := unsupported
+	for _, p := range need {
+		if place := slices.Index(list, p.Value); place >= 0 && !r.disables(p) {
+			best = min(best, place)
+		}
+	}
+	return best
 }
 
 // disables tells whether the value or its feature is disabled; the whole namespace has a code of its own.
-func (h *host) disables(p Property) bool {
-	return slices.Contains(h.options.Disable, p.String()) ||
-		slices.Contains(h.options.Disable, p.Namespace+" :: "+p.Feature)
+func (r *request) disables(p Property) bool {
+	return slices.Contains(r.options.Disable, p.String()) ||
+		slices.Contains(r.options.Disable, p.Namespace+" :: "+p.Feature)
+}
+
+// explain is about the first need that is met nowhere. Where PolicyAny asks for one device, and each need is met on
+// another one, it is about the first that the first device does not meet.
+func (r *request) explain(ns *hostNamespace, needs [][]Property) Rejection {
+	at := slices.IndexFunc(needs, func(need []Property) bool { return r.bestKey(ns, need) == nil })
+	scattered := at < 0
+	if scattered {
+		at = slices.IndexFunc(needs, func(need []Property) bool { return r.keyOn(ns, ns.choices[0], need) == nil })
+	}
+	need := needs[at]
+	why := Rejection{Code: ns.code, Namespace: ns.Name, Feature: need[0].Feature}
+	for _, p := range need {
+		why.Wanted = append(why.Wanted, p.Value)
+	}
+	if why.Code != RejectNone {
+		return why
+	}
+	devices := slices.Concat(ns.choices...)
+	lists := ns.listsOf(devices, why.Feature)
+	device := slices.IndexFunc(lists, func(list []string) bool { return r.bestPlace(list, need) == unsupported })
+	why.Have = lists[device]
+	switch {
+	case !scattered && slices.ContainsFunc(need, r.disables):
+		why.Code = RejectDisabled
+	case len(slices.CompactFunc(lists, slices.Equal)) > 1:
+		why.Code, why.Device = RejectDevice, devices[device].ID
+	case len(why.Have) > 0:
+		why.Code = RejectValueUnsupported
+	default:
+		why.Code = RejectFeatureUnsupported
+	}
+	return why
+}
+
+// meets tells whether the property is what is required, or, where a single value is, whether the devices of its
+// namespace that count have that value.
+func (r *request) meets(item string, p Property) bool {
+	ns := r.namespace(p.Namespace)
+	has := func(list []string) bool { return r.bestPlace(list, []Property{p}) != unsupported }
+	isPart := strings.HasPrefix(p.String()+" :: ", item+" :: ")
+	if isPart && slices.ContainsFunc(ns.listsOf(slices.Concat(ns.choices...), p.Feature), has) {
+		return true
+	}
+	wanted, err := ParseProperty(item)
+	if err != nil || wanted.Namespace != p.Namespace || len(ns.Devices) == 0 {
+		return false
+	}
+	lacks := func(list []string) bool { return !slices.Contains(list, wanted.Value) }
+	return slices.ContainsFunc(ns.choices, func(devices []Device) bool {
+		return !slices.ContainsFunc(ns.listsOf(devices, wanted.Feature), lacks)
+	})
 }

@@ -75,7 +75,7 @@ func readHostPlatform(members object, cpu *Namespace) Platform {
 	}
 	if members["variant"] == nil && normalArchitecture(platform.Architecture) == "amd64" {
 		for _, level := range []string{"v2", "v3", "v4"} { // a profile written by hand may have no variant
-			if slices.Contains(valuesOf(cpu.Features, "level"), level) {
+			if slices.Contains(valuesOf("level", cpu.Features), level) {
 				platform.Variant = level
 			}
 		}
@@ -129,16 +129,17 @@ func featureIndex(features []Feature, name string) int {
 }
 
 // valuesOf returns the values of the first feature of that name.
-func valuesOf(features []Feature, name string) []string {
-	i := featureIndex(features, name)
-	if i < 0 {
-		return nil
+func valuesOf(name string, lists ...[]Feature) []string {
+	for _, features := range lists {
+		if i := featureIndex(features, name); i >= 0 {
+			return features[i].Values
+		}
 	}
-	return features[i].Values
+	return nil
 }
 
 // answersTo tells whether the text names the device: its index, its PCI address with or without domain, or its UUID.
-func (d *Device) answersTo(text string) bool {
+func (d Device) answersTo(text string) bool {
 	if strings.Trim(text, "0123456789") == "" {
 		number, err := strconv.ParseInt(text, 10, 64)
 		return err == nil && number == d.Index
