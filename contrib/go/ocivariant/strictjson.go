@@ -7,90 +7,74 @@ import (
 	"encoding/json"
 	"maps"
 	"regexp"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
 // object is a JSON object without the members that are null.
-type object map[string]any
+type object = map[string]any
 
 var (
 	escapedMarks   = strings.NewReplacer(`\\`, " ", `\"`, " ")
 	surrogatePairs = regexp.MustCompile(`\\u[dD][89abAB]..\\u[dD][c-fC-F]..`)
 	badEscape      = regexp.MustCompile(`\\u(?:0000|[dD][89a-fA-F])`) // U+0000 or half of a pair
+	quoted         = regexp.MustCompile(`"[^"]*"`)
 )
 
 // loadJSON reads one object. It refuses what encoding/json lets pass: duplicate keys, text that is not UTF-8, halves
 // of surrogate pairs, U+0000 and numbers out of range.
-func loadJSON(data []byte, mostValues int) object {
+func loadJSON(data []byte, most int) object {
 	check(len(data) <= maxDocument, "it is larger than %d bytes", maxDocument)
 	check(utf8.Valid(data) && json.Valid(data), "it is not valid JSON")
 	text := escapedMarks.Replace(string(data))
-	check(!badEscape.MatchString(surrogatePairs.ReplaceAllString(text, " ")), "it has U+0000 or half of a surrogate pair")
-	check(countValues(text) <= mostValues, "it has more than %d values", mostValues)
+	hasBad := badEscape.MatchString(surrogatePairs.ReplaceAllString(text, " "))
+	check(!hasBad, "it has U+0000 or half of a surrogate pair")
+	// Values are counted before there is a tree: one of small values takes much more memory than its text.
+	bare := quoted.ReplaceAllString(text, "")
+	values := 1 + strings.Count(bare, ",") + strings.Count(bare, "[") + 3*strings.Count(bare, "{")
+	check(values <= most, "it has more than %d values", most)
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
-	root, ok := readValue(decoder, 1).(object)
-	check(ok, "it is not a JSON object")
+	var root object
+	check(decoder.Decode(&root) == nil && root != nil, "it is not a JSON object")
+	// Of two members with one name the tree has one.
+	check(clean(root, 1) == strings.Count(bare, ":"), "it has a duplicate key")
 	return root
 }
 
-// countValues is asked before there is a tree: one of small values takes much more memory than its text. The text has
-// no quotes but those around strings.
-func countValues(text string) int {
-	count := 1
-	for i, piece := range strings.Split(text, `"`) {
-		if i%2 == 0 { // between two strings
-			count += strings.Count(piece, ",") + strings.Count(piece, "[") + 3*strings.Count(piece, "{")
+// clean takes members that are null off the tree, and gives numbers their type. It returns how many members there were.
+func clean(value any, depth int) (members int) {
+	check(depth <= maxDepth, "it has more than %d levels", maxDepth)
+	switch value := value.(type) {
+	case []any:
+		for i, item := range value {
+			value[i] = number(item)
+			members += clean(item, depth+1)
 		}
-	}
-	return count
-}
-
-func readValue(decoder *json.Decoder, depth int) any {
-	token, err := decoder.Token()
-	check(err == nil && depth <= maxDepth, "it has more than %d levels", maxDepth)
-	switch token {
-	case json.Delim('{'):
-		return readObject(decoder, depth)
-	case json.Delim('['):
-		items := []any{}
-		for decoder.More() {
-			items = append(items, readValue(decoder, depth+1))
+	case object:
+		members = len(value)
+		for key, item := range value {
+			value[key] = number(item)
+			members += clean(item, depth+1)
 		}
-		decoder.Token() // the bracket that closes it
-		return items
+		maps.DeleteFunc(value, func(_ string, item any) bool { return item == nil })
 	}
-	if number, ok := token.(json.Number); ok {
-		return readNumber(number.String())
-	}
-	return token
-}
-
-func readObject(decoder *json.Decoder, depth int) object {
-	members := object{}
-	for decoder.More() {
-		key := readValue(decoder, 0).(string)
-		_, again := members[key]
-		check(!again, "'%.60s' is twice in an object", key)
-		members[key] = readValue(decoder, depth+1)
-	}
-	decoder.Token()
-	maps.DeleteFunc(members, func(_ string, value any) bool { return value == nil })
 	return members
 }
 
-// readNumber returns an int64 for a whole number.
-func readNumber(text string) any {
-	if strings.ContainsAny(text, ".eE") {
-		fraction, err := strconv.ParseFloat(text, 64)
-		check(err == nil, "it has a number out of range")
-		return fraction
+// number makes an int64 or float64 of what is one.
+func number(value any) any {
+	text, isNumber := value.(json.Number)
+	if !isNumber {
+		return value
 	}
-	whole, err := strconv.ParseInt(text, 10, 64)
-	check(err == nil, "it has a number out of range")
-	return whole
+	whole, err := text.Int64()
+	if err == nil {
+		return whole
+	}
+	fraction, err := text.Float64()
+	check(err == nil && strings.ContainsAny(text.String(), ".eE"), "it has a number out of range")
+	return fraction
 }
 
 // get returns a member of the type, the zero value for one that is absent.
