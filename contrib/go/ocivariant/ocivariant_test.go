@@ -277,6 +277,52 @@ func platformOf(text string) Platform {
 	return Platform{OS: parts[0], Architecture: parts[1], Variant: parts[2]}
 }
 
+func TestReferences(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("0", 64)
+	id := strings.Repeat("a", 64)
+	tests := map[string]string{
+		"app":                                 "docker.io/library/app:latest",
+		"me/app:1.0":                          "docker.io/me/app:1.0",
+		"Index.Docker.io/app":                 "docker.io/library/app:latest",
+		"registry-1.docker.io/library/app":    "docker.io/library/app:latest",
+		"localhost/app":                       "localhost/app:latest",
+		"localhost:5000/a/b":                  "localhost:5000/a/b:latest",
+		"HOST/app":                            "HOST/app:latest",
+		"[::1]:65535/app":                     "[::1]:65535/app:latest",
+		"quay.io/a__b/c--d.e:T_1@" + digest:   "quay.io/a__b/c--d.e:T_1@" + digest,
+		"app@" + digest:                       "docker.io/library/app@" + digest,
+		"quay.io/" + id:                       "quay.io/" + id + ":latest",
+		"quay.io/" + strings.Repeat("a", 247): "quay.io/" + strings.Repeat("a", 247) + ":latest",
+		"quay.io/" + strings.Repeat("a", 248): "",
+		"app:" + strings.Repeat("a", 129):     "",
+		"":                                    "",
+		"/app":                                "",
+		"App":                                 "",
+		"a//b":                                "",
+		"a/":                                  "",
+		"a___b":                               "",
+		"a..b":                                "",
+		"a:":                                  "",
+		"a:-1":                                "",
+		"a@":                                  "",
+		"a@sha256:0":                          "",
+		"a@" + digest + "@" + digest:          "",
+		"host.:80/a":                          "",
+		"host-.io/a":                          "",
+		"host.io:65536/a":                     "",
+		"[ab]/a":                              "",
+		"https://quay.io/a":                   "",
+		id:                                    "",
+		id + ":1":                             "",
+	}
+	for text, want := range tests {
+		reference, err := ParseReference(text)
+		if want == "" && !errors.Is(err, ErrInvalid) || want != "" && (err != nil || reference.String() != want) {
+			t.Errorf("%.80q: %v %v, want %q", text, reference, err, want)
+		}
+	}
+}
+
 func TestDeviceNames(t *testing.T) {
 	device := Device{ID: "0000:3b:00.0", UUID: "GPU-Aa", Index: 2}
 	for name, want := range map[string]bool{"2": true, "02": true, "3": false, "0000:3B:00.0": true, "00000000:3B:00.0": true, "3b:00.0": true,

@@ -84,6 +84,8 @@ func answerTo(q question) answer {
 		return answer{"variant": ocivariant.HiddenVariant(q.Text)}
 	case "digest":
 		return answer{"wellFormed": ocivariant.WellFormedDigest(q.Text), "known": ocivariant.KnownDigest(q.Text)}
+	case "reference":
+		return reference(q.Text)
 	case "platform":
 		if _, code := ocivariant.MatchPlatform(q.Host, q.Entry); code != ocivariant.RejectNone {
 			return answer{"match": false, "code": code}
@@ -126,6 +128,21 @@ func properties(text string) answer {
 		texts = append(texts, property.String())
 	}
 	return answer{"properties": texts}
+}
+
+func reference(text string) answer {
+	r, err := ocivariant.ParseReference(text)
+	if err != nil {
+		return answer{"error": "reference"}
+	}
+	parts := answer{"host": r.Host, "repository": r.Repository}
+	if r.Tag != "" {
+		parts["tag"] = r.Tag
+	}
+	if r.Digest != "" {
+		parts["digest"] = r.Digest
+	}
+	return parts
 }
 
 // document is the text, or the bytes of one that is not UTF-8.
