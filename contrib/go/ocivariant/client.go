@@ -98,14 +98,10 @@ func (c *Client) get(ctx context.Context, target string) ([]byte, error) {
 	if err != nil || len(body) > maxAnswer {
 		return nil, fmt.Errorf("%w: variantd's answer is cut or too long", ErrNetwork)
 	}
-	kind := ErrNetwork
-	switch response.StatusCode {
-	case http.StatusOK:
+	if response.StatusCode == http.StatusOK {
 		return body, nil
-	case http.StatusNotFound:
-		kind = ErrNotFound
-	case http.StatusBadRequest:
-		kind = ErrInvalid
 	}
+	kinds := map[int]error{http.StatusNotFound: ErrNotFound, http.StatusBadRequest: ErrInvalid}
+	kind := cmp.Or(kinds[response.StatusCode], ErrNetwork)
 	return nil, fmt.Errorf("%w: variantd: HTTP %d: %.300s", kind, response.StatusCode, body)
 }

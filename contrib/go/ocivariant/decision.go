@@ -23,6 +23,30 @@ func (d *Decision) Selected() *Entry {
 	return d.Order[0]
 }
 
+// Comparer orders descriptors of one index as a decision does, for clients that pick from the index by themselves.
+type Comparer struct {
+	worth map[string]int // by digest, 0 for what does not fit
+}
+
+// Comparer returns the order of the decision as a comparer.
+func (d *Decision) Comparer() Comparer {
+	worth := map[string]int{}
+	for i, entry := range d.Order {
+		worth[entry.Digest] = max(worth[entry.Digest], len(d.Order)-i)
+	}
+	return Comparer{worth}
+}
+
+// Match tells whether the host runs the image of the descriptor.
+func (c Comparer) Match(descriptor Descriptor) bool {
+	return c.worth[descriptor.Digest] > 0
+}
+
+// Less tells whether a is better than b. What does not fit is worse than all that does.
+func (c Comparer) Less(a, b Descriptor) bool {
+	return c.worth[a.Digest] > c.worth[b.Digest]
+}
+
 // Rejection says why an entry is out.
 type Rejection struct {
 	Entry     *Entry

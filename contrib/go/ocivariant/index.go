@@ -122,49 +122,40 @@ func checkIsIndex(root object, contentType string) {
 
 // readEntry reads one entry. What is wrong with all of the index ends the parser.
 func readEntry(value any, position int) *Entry {
-	entry := &Entry{Position: position, Kind: KindNonVariant}
-	members, _ := value.(object)
-	descriptor, err := readDescriptor(members)
-	if err != nil {
-		entry.Code = RejectMalformed
-		return entry
-	}
-	entry.Descriptor = descriptor
-	if descriptor.Platform != nil {
-		entry.platform = *descriptor.Platform
-	}
-	annotations := get[object](members, "annotations")
-	entry.Code = skipCode(entry, annotations)
-	label, list := annotations[AnnotationLabel], annotations[AnnotationProperties]
-	if label != nil || list != nil {
-		code := readVariant(entry, label, list)
-		entry.Code = cmp.Or(entry.Code, code)
+	entry := &Entry{Position: position, Kind: KindNonVariant, Code: RejectMalformed}
+	annotations, err := readDescriptor(entry, value)
+	if err == nil {
+		entry.Code = cmp.Or(skipCode(entry, annotations), readVariant(entry, annotations))
 	}
 	return entry
 }
 
-func readDescriptor(members object) (_ Descriptor, err error) {
+// readDescriptor returns the annotations, also those that are no texts.
+func readDescriptor(entry *Entry, value any) (annotations object, err error) {
 	defer catch(&err, ErrData, "entry")
-	d := Descriptor{MediaType: get[string](members, "mediaType"), Digest: get[string](members, "digest"),
-		Annotations: map[string]string{}}
+	members, _ := value.(object)
+	annotations = get[object](members, "annotations")
+	d := Descriptor{MediaType: get[string](members, "mediaType"), Digest: get[string](members, "digest")}
 	size, isWhole := members["size"].(int64)
 	check(members["mediaType"] != nil && WellFormedDigest(d.Digest) && isWhole && size >= 0,
 		"mediaType, digest or size is missing or malformed")
-	d.Size = size
+	d.Size, d.Annotations = size, map[string]string{}
 	d.ArtifactType, _ = members["artifactType"].(string)
-	for key, value := range get[object](members, "annotations") {
+	for key, value := range annotations {
 		if text, ok := value.(string); ok {
 			d.Annotations[key] = text
 		}
 	}
 	if platform := get[object](members, "platform"); platform != nil {
-		d.Platform = readPlatform(platform)
+		entry.platform = readPlatform(platform)
+		d.Platform = &entry.platform
 	}
-	return d, nil
+	entry.Descriptor = d
+	return annotations, nil
 }
 
-func readPlatform(members object) *Platform {
-	platform := &Platform{OS: get[string](members, "os"), Architecture: get[string](members, "architecture"),
+func readPlatform(members object) Platform {
+	platform := Platform{OS: get[string](members, "os"), Architecture: get[string](members, "architecture"),
 		Variant: get[string](members, "variant"), OSVersion: get[string](members, "os.version"),
 		OSFeatures: list[string](members, "os.features", maxDocument)}
 	slices.Sort(platform.OSFeatures) // a set: two entries with the same ones are easy to find
@@ -190,33 +181,38 @@ func skipCode(entry *Entry, annotations object) Code {
 	return RejectNone
 }
 
-// readVariant reads label and properties, of which one is there. It returns the code of what is wrong with them.
-func readVariant(entry *Entry, label, list any) Code {
+// readVariant reads label and properties. It returns the code of what is wrong with them.
+func readVariant(entry *Entry, annotations object) Code {
+	label, list := annotations[AnnotationLabel], annotations[AnnotationProperties]
+	if label == nil && list == nil {
+		return RejectNone
+	}
 	entry.Kind = KindVariant
 	name, _ := label.(string)
+	text, isText := list.(string)
+	var err error
+	if ReadableLabel(name) {
+		entry.Label = name
+		check(strings.Count(text, ",") < maxProperties, "an entry has more than %d properties", maxProperties)
+		entry.Properties, err = ParseProperties(text)
+	}
+	if name == "null" {
+		entry.Kind = KindNull
+	}
 	switch {
 	case label == nil:
 		return RejectLabelMissing
-	case !ReadableLabel(name):
+	case entry.Label == "":
 		return RejectBadLabel
-	case name == "null":
-		entry.Kind = KindNull
-	}
-	entry.Label = name
-	text, isText := list.(string)
-	check(strings.Count(text, ",") < maxProperties, "entry %d has more than %d properties", entry.Position, maxProperties)
-	properties, err := ParseProperties(text)
-	entry.Properties = properties
-	switch {
 	case list == nil:
 		return RejectPropertiesMissing
 	case len(text) > maxPropertiesBytes:
 		return RejectTooLong
 	case err != nil || !isText:
 		return RejectBadProperties
-	case entry.Kind == KindNull && len(properties) > 0:
+	case entry.Kind == KindNull && len(entry.Properties) > 0:
 		return RejectNullWithProperties
-	case entry.Kind == KindVariant && len(properties) == 0:
+	case entry.Kind == KindVariant && len(entry.Properties) == 0:
 		return RejectEmptyNotNull
 	}
 	return RejectNone
@@ -224,20 +220,18 @@ func readVariant(entry *Entry, label, list any) Code {
 
 // rejectDuplicateLabels rejects all entries of a label that stands twice on a platform: nothing tells them apart.
 func rejectDuplicateLabels(entries []*Entry) {
-	groups := map[string][]*Entry{}
+	first := map[string]*Entry{}
 	for _, entry := range entries {
-		if p := entry.platform; entry.Label != "" && entry.Code == RejectNone {
-			key := fmt.Sprintf("%q %q %q %q %q %q", entry.Label, p.OS, p.Architecture, p.OSVersion, normalVariant(p),
-				p.OSFeatures)
-			groups[key] = append(groups[key], entry)
+		if entry.Label == "" || entry.Code != RejectNone {
+			continue
 		}
-	}
-	for _, group := range groups {
-		for _, entry := range group {
-			if len(group) > 1 {
-				entry.Code = RejectDuplicateLabel
-			}
+		p := entry.platform
+		key := fmt.Sprintf("%q", []any{entry.Label, p.OS, p.Architecture, p.OSVersion, normalVariant(p), p.OSFeatures})
+		if other, again := first[key]; again {
+			other.Code, entry.Code = RejectDuplicateLabel, RejectDuplicateLabel
+			continue
 		}
+		first[key] = entry
 	}
 }
 

@@ -4,7 +4,6 @@ package ocivariant
 
 import (
 	"cmp"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,39 +31,35 @@ func (p Property) String() string {
 	return p.Namespace + " :: " + p.Feature + " :: " + p.Value
 }
 
-func compareProperties(a, b Property) int {
-	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Feature, b.Feature),
-		strings.Compare(a.Value, b.Value))
+// ParseProperty parses "namespace :: feature :: value" with free white space. Anything else is [ErrData].
+func ParseProperty(text string) (_ Property, err error) {
+	defer catch(&err, ErrData, "property")
+	return readProperty(text), nil
 }
 
-// ParseProperty parses "namespace :: feature :: value" with free white space. Anything else is [ErrData].
-func ParseProperty(text string) (Property, error) {
+func readProperty(text string) Property {
 	parts := selectorGrammar.FindStringSubmatch(text)
-	if parts == nil || parts[3] == "" {
-		return Property{}, fmt.Errorf("%w: '%.100s' is not a property (namespace :: feature :: value, lower case)",
-			ErrData, text)
-	}
-	return Property{parts[1], parts[2], parts[3]}, nil
+	check(parts != nil && parts[3] != "", "'%.100s' is not namespace :: feature :: value, in lower case", text)
+	return Property{parts[1], parts[2], parts[3]}
 }
 
 // ParseProperties parses a list joined by commas. It returns the properties sorted, each once; a blank text is the
 // empty list. More than 4,000 bytes, more than 512 properties or a bad one is [ErrData].
-func ParseProperties(text string) ([]Property, error) {
-	if len(text) > maxPropertiesBytes || strings.Count(text, ",") >= maxProperties {
-		return nil, fmt.Errorf("%w: more than %d bytes or %d properties", ErrData, maxPropertiesBytes, maxProperties)
-	}
+func ParseProperties(text string) (_ []Property, err error) {
+	defer catch(&err, ErrData, "properties")
+	check(len(text) <= maxPropertiesBytes, "they have more than %d bytes", maxPropertiesBytes)
+	check(strings.Count(text, ",") < maxProperties, "there are more than %d", maxProperties)
 	if strings.Trim(text, whiteSpace) == "" {
 		return nil, nil
 	}
 	var properties []Property
 	for _, piece := range strings.Split(text, ",") {
-		property, err := ParseProperty(piece)
-		if err != nil {
-			return nil, err
-		}
-		properties = append(properties, property)
+		properties = append(properties, readProperty(piece))
 	}
-	slices.SortFunc(properties, compareProperties)
+	slices.SortFunc(properties, func(a, b Property) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Feature, b.Feature),
+			strings.Compare(a.Value, b.Value))
+	})
 	return slices.Compact(properties), nil
 }
 
