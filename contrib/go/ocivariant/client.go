@@ -34,19 +34,16 @@ type Answer struct {
 	Index    string // digest of the index
 	Source   string // "index", "rule", or "none" for an ordinary image
 	Selected *struct {
-		Label     string // "" without one
-		Kind      string // "variant", "null" or "non-variant"
-		Digest    string
-		MediaType string
-		Size      int64
+		Label, Kind       string // "" without one; "variant", "null" or "non-variant"
+		Digest, MediaType string
+		Size              int64
 	} // nil: nothing fits
 	Order    []string // labels, best first; the digest of an image without one
 	Rejected []struct {
-		Label    string
-		Digest   string
-		Code     Code
-		Property string // "namespace :: feature", or ""
-		Reason   string // for people
+		Label, Digest string
+		Code          Code
+		Property      string // "namespace :: feature", or ""
+		Reason        string // for people
 	}
 }
 

@@ -38,3 +38,11 @@ const (
 	RejectRequirement          Code = "requirement"           // it fits, but Options.Require is not met
 	RejectMalformed            Code = "malformed"             // no descriptor, or a platform of another shape
 )
+
+// when returns the code if it applies. Of several, cmp.Or takes the first one.
+func when(applies bool, code Code) Code {
+	if applies {
+		return code
+	}
+	return RejectNone
+}

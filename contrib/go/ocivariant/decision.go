@@ -84,7 +84,10 @@ func Resolve(index *Index, profile *Profile, options Options) (_ *Decision, err 
 	defer catch(&err, ErrInvalid, "options")
 	r := &request{index: index, profile: profile, options: options.normal(), namespaces: map[string]*hostNamespace{}}
 	r.choosePlatform()
-	r.plain = options.Label == "null" && !slices.ContainsFunc(index.Entries, r.offersNull)
+	r.plain = options.Label == "null" && !slices.ContainsFunc(index.Entries, func(entry *Entry) bool {
+		_, _, code := r.placeOf(entry)
+		return entry.Kind == KindNull && code == RejectNone
+	})
 	decision, keys := &Decision{}, map[*Entry][]int{}
 	for _, entry := range index.Entries {
 		key, why := r.consider(entry)
@@ -114,7 +117,7 @@ func (r *request) choosePlatform() {
 	case !r.profile.named:
 		r.platform = *asked
 		r.platform.OSFeatures = own.OSFeatures
-	case architectureTurn(own, *asked) != 0 || asked.OS != "" && asked.OS != own.OS:
+	case own.normal().Architecture != asked.normal().Architecture || asked.OS != "" && asked.OS != own.OS:
 		r.platform = *asked
 		r.foreign = true
 	default:
@@ -125,32 +128,28 @@ func (r *request) choosePlatform() {
 	}
 }
 
-// offersNull tells whether the entry is a "null" that a request for that label takes.
-func (r *request) offersNull(entry *Entry) bool {
-	_, _, code := r.placeOf(entry)
-	return entry.Code == RejectNone && entry.Kind == KindNull && code == RejectNone
-}
-
-// placeOf is where the entry's platform stands on this host. The architecture is 0 for the host's own one, 1 for the
-// compatible one, and 2 for an entry without platform and annotations.
+// placeOf is where the entry's platform stands on this host: architecture is 0 for the host's own one, 1 for the
+// compatible one, and 2 for an entry without platform and annotations. The code says what rules the entry out.
 func (r *request) placeOf(entry *Entry) (architecture, place int, code Code) {
-	switch {
-	case entry.platform.OS != "" || entry.platform.Architecture != "":
-		place, code = MatchPlatform(r.platform, entry.platform)
-		return architectureTurn(r.platform, entry.platform), place, code
-	case entry.Label == "":
-		return 2, 0, RejectNone
+	platform := entry.platform
+	isBare := platform.OS == "" && platform.Architecture == ""
+	if isBare {
+		platform = r.platform
 	}
-	return 0, 0, RejectNone
+	place, code = MatchPlatform(r.platform, platform)
+	switch {
+	case isBare && entry.Label == "":
+		architecture = 2
+	case platform.normal().Architecture != r.platform.normal().Architecture:
+		architecture = 1
+	}
+	isForeign := r.foreign && entry.Kind == KindVariant
+	return architecture, place, cmp.Or(entry.Code, code, when(isForeign, RejectForeignArchitecture))
 }
 
 // consider returns the sort key of the entry, or says why it does not fit.
 func (r *request) consider(entry *Entry) (key []int, why Rejection) {
 	architecture, place, code := r.placeOf(entry)
-	code = cmp.Or(entry.Code, code)
-	if code == RejectNone && entry.Kind == KindVariant && r.foreign {
-		code = RejectForeignArchitecture
-	}
 	if code != RejectNone {
 		return nil, Rejection{Code: code}
 	}

@@ -3,6 +3,7 @@
 package ocivariant
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -33,15 +34,13 @@ func (r *request) namespace(name string) *hostNamespace {
 		ns.features = append(ns.features, device.Features...)
 	}
 	devices := r.countedDevices(listed)
+	ns.code = cmp.Or(
+		when(!slices.Contains(r.index.Namespaces, name), RejectNamespaceUndeclared), // the user's list declares none
+		when(slices.Contains(r.options.Disable, name), RejectDisabled),
+		when(len(ns.features)+len(listed.Devices) == 0, RejectNamespaceUnsupported),
+		when(len(devices) == 0, RejectNoDevice))
 	switch {
-	case !slices.Contains(r.index.Namespaces, name): // the user's list declares none
-		ns.code = RejectNamespaceUndeclared
-	case slices.Contains(r.options.Disable, name):
-		ns.code = RejectDisabled
-	case len(listed.Features)+len(listed.Devices) == 0:
-		ns.code = RejectNamespaceUnsupported
-	case len(devices) == 0:
-		ns.code = RejectNoDevice
+	case ns.code != RejectNone:
 	case r.options.DevicePolicy[name] == PolicyAny:
 		for i := range devices {
 			ns.choices = append(ns.choices, devices[i:i+1])

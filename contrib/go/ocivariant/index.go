@@ -25,8 +25,8 @@ var (
 	// Providers report these namespaces, so that no index may define one as static.
 	vocabulary = strings.Fields("aarch64 amd ascend axelera blaize brainchip cambricon coral deepx dmatrix enflame " +
 		"etched furiosa graphcore groq habana hailo hygon intel kunlunxin lightmatter loongarch64 memryx metax " +
-		"moorethreads neuron nextsilicon nvidia ppc64le qualcomm rebellions riscv64 rockchip s390x sophgo tenstorrent " +
-		"tpu untether vastai vulkan x86_64 xdna")
+		"moorethreads neuron nextsilicon nvidia ppc64le qualcomm rebellions riscv64 rockchip s390x sophgo " +
+		"tenstorrent tpu untether vastai vulkan x86_64 xdna")
 	// Without a list in the index these come last, in this order: interfaces, then processors.
 	lastNamespaces = strings.Fields("vulkan aarch64 loongarch64 ppc64le riscv64 s390x x86_64")
 
@@ -101,9 +101,7 @@ func ParseIndex(data []byte, contentType string) (_ *Index, err error) {
 	for _, entry := range index.Entries {
 		isVariant := entry.Kind != KindNonVariant
 		index.HasVariants = index.HasVariants || isVariant
-		if isVariant && entry.Code == RejectNone && schema != nil && schema != "1" {
-			entry.Code = RejectSchema
-		}
+		entry.Code = cmp.Or(entry.Code, when(isVariant && schema != nil && schema != "1", RejectSchema))
 	}
 	index.Namespaces = readNamespaces(index.Entries, annotations[AnnotationNamespaces])
 	return index, nil
@@ -124,9 +122,38 @@ func checkIsIndex(root object, contentType string) {
 func readEntry(value any, position int) *Entry {
 	entry := &Entry{Position: position, Kind: KindNonVariant, Code: RejectMalformed}
 	annotations, err := readDescriptor(entry, value)
-	if err == nil {
-		entry.Code = cmp.Or(skipCode(entry, annotations), readVariant(entry, annotations))
+	if err != nil {
+		return entry
 	}
+	label, list := annotations[AnnotationLabel], annotations[AnnotationProperties]
+	name, _ := label.(string)
+	text, isText := list.(string)
+	if ReadableLabel(name) {
+		entry.Label = name
+		check(strings.Count(text, ",") < maxProperties, "entry %d has more than %d properties", position, maxProperties)
+		entry.Properties, err = ParseProperties(text)
+	}
+	switch {
+	case name == "null":
+		entry.Kind = KindNull
+	case label != nil || list != nil:
+		entry.Kind = KindVariant
+	}
+	entry.Code = cmp.Or(
+		when(annotations[annotationReference] != nil, RejectAttestation),
+		when(slices.Contains(indexTypes, entry.MediaType), RejectNested),
+		when(!slices.Contains(manifestTypes, entry.MediaType), RejectMediaType),
+		when(!slices.Contains(imageArtifactTypes, entry.ArtifactType), RejectArtifact),
+		when(entry.platform.OS == "unknown" && entry.platform.Architecture == "unknown", RejectUnknownPlatform),
+		when(!KnownDigest(entry.Digest), RejectDigestAlgorithm),
+		when(label == nil && list != nil, RejectLabelMissing),
+		when(label != nil && entry.Label == "", RejectBadLabel),
+		when(label != nil && list == nil, RejectPropertiesMissing),
+		when(list != nil && !isText, RejectBadProperties),
+		when(len(text) > maxPropertiesBytes, RejectTooLong),
+		when(err != nil, RejectBadProperties),
+		when(entry.Kind == KindNull && len(entry.Properties) > 0, RejectNullWithProperties),
+		when(entry.Kind == KindVariant && len(entry.Properties) == 0, RejectEmptyNotNull))
 	return entry
 }
 
@@ -162,62 +189,6 @@ func readPlatform(members object) Platform {
 	return platform
 }
 
-// skipCode is the code of an entry that is not an image, whatever its annotations say.
-func skipCode(entry *Entry, annotations object) Code {
-	switch {
-	case annotations[annotationReference] != nil:
-		return RejectAttestation
-	case slices.Contains(indexTypes, entry.MediaType):
-		return RejectNested
-	case !slices.Contains(manifestTypes, entry.MediaType):
-		return RejectMediaType
-	case !slices.Contains(imageArtifactTypes, entry.ArtifactType):
-		return RejectArtifact
-	case entry.platform.OS == "unknown" && entry.platform.Architecture == "unknown":
-		return RejectUnknownPlatform
-	case !KnownDigest(entry.Digest):
-		return RejectDigestAlgorithm
-	}
-	return RejectNone
-}
-
-// readVariant reads label and properties. It returns the code of what is wrong with them.
-func readVariant(entry *Entry, annotations object) Code {
-	label, list := annotations[AnnotationLabel], annotations[AnnotationProperties]
-	if label == nil && list == nil {
-		return RejectNone
-	}
-	entry.Kind = KindVariant
-	name, _ := label.(string)
-	text, isText := list.(string)
-	var err error
-	if ReadableLabel(name) {
-		entry.Label = name
-		check(strings.Count(text, ",") < maxProperties, "an entry has more than %d properties", maxProperties)
-		entry.Properties, err = ParseProperties(text)
-	}
-	if name == "null" {
-		entry.Kind = KindNull
-	}
-	switch {
-	case label == nil:
-		return RejectLabelMissing
-	case entry.Label == "":
-		return RejectBadLabel
-	case list == nil:
-		return RejectPropertiesMissing
-	case len(text) > maxPropertiesBytes:
-		return RejectTooLong
-	case err != nil || !isText:
-		return RejectBadProperties
-	case entry.Kind == KindNull && len(entry.Properties) > 0:
-		return RejectNullWithProperties
-	case entry.Kind == KindVariant && len(entry.Properties) == 0:
-		return RejectEmptyNotNull
-	}
-	return RejectNone
-}
-
 // rejectDuplicateLabels rejects all entries of a label that stands twice on a platform: nothing tells them apart.
 func rejectDuplicateLabels(entries []*Entry) {
 	first := map[string]*Entry{}
@@ -226,7 +197,8 @@ func rejectDuplicateLabels(entries []*Entry) {
 			continue
 		}
 		p := entry.platform
-		key := fmt.Sprintf("%q", []any{entry.Label, p.OS, p.Architecture, p.OSVersion, normalVariant(p), p.OSFeatures})
+		p.Variant = p.normal().Variant
+		key := fmt.Sprintf("%q %q", entry.Label, p)
 		if other, again := first[key]; again {
 			other.Code, entry.Code = RejectDuplicateLabel, RejectDuplicateLabel
 			continue
@@ -237,27 +209,7 @@ func rejectDuplicateLabels(entries []*Entry) {
 
 // readNamespaces returns the index's order of namespaces: the listed one, or that of all that are in use.
 func readNamespaces(entries []*Entry, annotation any) []string {
-	used := usedNamespaces(entries)
-	check(len(used) <= maxIndexNamespaces, "it uses more than %d namespaces", maxIndexNamespaces)
-	if annotation == nil {
-		return used
-	}
-	var names []string
-	seen := map[string]bool{}
-	text, _ := annotation.(string)
-	for _, name := range strings.Split(text, ",") {
-		name = strings.Trim(name, whiteSpace)
-		if nameGrammar.MatchString(name) && !seen[name] {
-			seen[name] = true
-			names = append(names, name)
-		}
-	}
-	check(len(names) <= maxIndexNamespaces, "it lists more than %d namespaces", maxIndexNamespaces)
-	return names
-}
-
-func usedNamespaces(entries []*Entry) []string {
-	var used []string
+	var used, listed []string
 	for _, entry := range entries {
 		for _, property := range entry.Properties {
 			used = append(used, property.Namespace)
@@ -268,7 +220,20 @@ func usedNamespaces(entries []*Entry) []string {
 	slices.SortStableFunc(used, func(a, b string) int {
 		return slices.Index(lastNamespaces, a) - slices.Index(lastNamespaces, b)
 	})
-	return used
+	seen := map[string]bool{}
+	text, _ := annotation.(string)
+	for _, name := range strings.Split(text, ",") {
+		name = strings.Trim(name, whiteSpace)
+		if nameGrammar.MatchString(name) && !seen[name] {
+			listed = append(listed, name)
+			seen[name] = true
+		}
+	}
+	check(max(len(used), len(listed)) <= maxIndexNamespaces, "it has more than %d namespaces", maxIndexNamespaces)
+	if annotation == nil {
+		return used
+	}
+	return listed
 }
 
 // readStatics reads the namespaces that the index itself defines; what is not one is ignored.

@@ -25,7 +25,7 @@ type Options struct {
 	Require           []string            `json:"require,omitempty"`           // only entries that use each of them
 	DevicePolicy      map[string]Policy   `json:"devicePolicy,omitempty"`      // by namespace; PolicyAll if not set
 	Devices           map[string][]string `json:"devices,omitempty"`           // that count: index, PCI address or UUID
-	Label             string              `json:"label,omitempty"`             // "null": the default, labelled so or not
+	Label             string              `json:"label,omitempty"`             // of the entry; "null" is any default
 	Platform          *Platform           `json:"platform,omitempty"`          // instead of the profile's
 }
 

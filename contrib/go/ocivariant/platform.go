@@ -25,8 +25,8 @@ var (
 	// What containerd calls them, for ARCHITECTURE/VARIANT.
 	variantAliases = map[string]string{"amd64/v1": "", "arm64/8": "", "arm64/v8": "", "arm64/v8.0": "", "arm64/9": "v9",
 		"arm64/9.0": "v9", "arm64/v9.0": "v9", "arm/": "v7", "arm/5": "v5", "arm/6": "v6", "arm/7": "v7", "arm/8": "v8"}
-	// What a host of the architecture is as well, behind itself.
-	compatible = map[string]Platform{"amd64": {Architecture: "386"}, "arm64": {Architecture: "arm", Variant: "v8"}}
+	// HOST/ENTRY: what a host of one architecture runs of another.
+	compatible = map[string][]string{"amd64/386": {""}, "arm64/arm": {"v8", "v7", "v6", "v5"}}
 	// Variants of which each runs on a host of one before it.
 	ladders = map[string][]string{
 		"amd64": {"v4", "v3", "v2", ""},
@@ -40,15 +40,15 @@ var (
 // platforms.Only has it. Where the entry does not run there the code says why: [RejectPlatform],
 // [RejectPlatformVariant] or [RejectOSFeatures].
 func MatchPlatform(host, entry Platform) (place int, code Code) {
-	turn := architectureTurn(host, entry)
-	if host.OS != entry.OS || turn < 0 {
+	host, entry = host.normal(), entry.normal()
+	order := variantOrder(host.Architecture, host.Variant)
+	if host.Architecture != entry.Architecture {
+		order = compatible[host.Architecture+"/"+entry.Architecture]
+	}
+	if host.OS != entry.OS || order == nil {
 		return -1, RejectPlatform
 	}
-	machine := host
-	if turn > 0 {
-		machine = compatible[normalArchitecture(host.Architecture)]
-	}
-	place = slices.Index(variantOrder(machine), normalVariant(entry))
+	place = slices.Index(order, entry.Variant)
 	if place < 0 {
 		return -1, RejectPlatformVariant
 	}
@@ -60,46 +60,30 @@ func MatchPlatform(host, entry Platform) (place int, code Code) {
 	return place, RejectNone
 }
 
-// architectureTurn is 0 for the host's own architecture, 1 for the compatible one and -1 for others.
-func architectureTurn(host, entry Platform) int {
-	own, other := normalArchitecture(host.Architecture), normalArchitecture(entry.Architecture)
-	switch {
-	case own == other:
-		return 0
-	case other != "" && compatible[own].Architecture == other:
-		return 1
-	}
-	return -1
-}
-
 // variantOrder lists the variants that run on the host, best first. An entry that asks for nothing special runs
 // everywhere.
-func variantOrder(host Platform) []string {
-	architecture, variant := normalArchitecture(host.Architecture), normalVariant(host)
+func variantOrder(architecture, host string) []string {
 	ladder := ladders[architecture]
-	if i := slices.Index(arm64v9, variant); i >= 0 && architecture == "arm64" {
+	if i := slices.Index(arm64v9, host); i >= 0 && architecture == "arm64" {
 		return slices.Concat(arm64v9[i:], ladder[max(i-5, 0):]) // v9.N includes v8.(N+5)
 	}
-	if i := slices.Index(ladder, variant); i >= 0 {
+	if i := slices.Index(ladder, host); i >= 0 {
 		return ladder[i:]
 	}
-	return slices.Compact([]string{variant, ""})
+	return slices.Compact([]string{host, ""})
 }
 
-func normalArchitecture(architecture string) string {
-	return cmp.Or(architectureAliases[architecture], architecture)
-}
-
-// normalVariant is containerd's normal form: "armhf" and "armel" are versions of arm, and "x-..." is none.
-func normalVariant(platform Platform) string {
-	variant := cmp.Or(armAliases[platform.Architecture], platform.Variant)
-	if isHidden(variant) {
-		variant = ""
+// normal is containerd's normal form: "armhf" and "armel" are versions of arm, and the variant "x-..." is none.
+func (p Platform) normal() Platform {
+	p.Variant = cmp.Or(armAliases[p.Architecture], p.Variant)
+	p.Architecture = cmp.Or(architectureAliases[p.Architecture], p.Architecture)
+	if isHidden(p.Variant) {
+		p.Variant = ""
 	}
-	if normal, ok := variantAliases[normalArchitecture(platform.Architecture)+"/"+variant]; ok {
-		return normal
+	if variant, ok := variantAliases[p.Architecture+"/"+p.Variant]; ok {
+		p.Variant = variant
 	}
-	return variant
+	return p
 }
 
 // HiddenVariant is the platform.variant that hides the entry of a label from clients that know nothing of variants.

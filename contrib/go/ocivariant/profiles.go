@@ -73,7 +73,7 @@ func readHostPlatform(members object, cpu *Namespace) Platform {
 	if members["os"] == nil {
 		platform.OS = "linux"
 	}
-	if members["variant"] == nil && normalArchitecture(platform.Architecture) == "amd64" {
+	if members["variant"] == nil && platform.normal().Architecture == "amd64" {
 		for _, level := range []string{"v2", "v3", "v4"} { // a profile written by hand may have no variant
 			if slices.Contains(valuesOf("level", cpu.Features), level) {
 				platform.Variant = level
