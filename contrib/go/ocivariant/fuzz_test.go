@@ -4,6 +4,7 @@ package ocivariant
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -51,6 +52,20 @@ func FuzzParseProfile(f *testing.F) {
 		decision, err := Resolve(index, profile, Options{})
 		if err == nil && len(decision.Order)+len(decision.Rejected) != len(index.Entries) {
 			t.Fatal("an entry is lost")
+		}
+	})
+}
+
+func FuzzParseReference(f *testing.F) {
+	f.Add("app")
+	f.Add("localhost:5000/a__b/c:1.0@sha256:" + strings.Repeat("0", 64))
+	f.Fuzz(func(t *testing.T, text string) {
+		reference, err := ParseReference(text)
+		if err != nil {
+			return
+		}
+		if again, err := ParseReference(reference.String()); err != nil || again != reference || len(text) > 1024 {
+			t.Fatalf("%q: %v %v %v", text, reference, again, err)
 		}
 	})
 }

@@ -33,38 +33,38 @@ func (r *request) namespace(name string) *hostNamespace {
 	for _, device := range listed.Devices {
 		ns.features = append(ns.features, device.Features...)
 	}
-	devices := r.countedDevices(listed)
+	ns.choices = r.choicesOf(listed)
 	ns.code = cmp.Or(
 		when(!slices.Contains(r.index.Namespaces, name), RejectNamespaceUndeclared), // the user's list declares none
 		when(slices.Contains(r.options.Disable, name), RejectDisabled),
 		when(len(ns.features)+len(listed.Devices) == 0, RejectNamespaceUnsupported),
-		when(len(devices) == 0, RejectNoDevice))
-	switch {
-	case ns.code != RejectNone:
-	case r.options.DevicePolicy[name] == PolicyAny:
-		for i := range devices {
-			ns.choices = append(ns.choices, devices[i:i+1])
-		}
-	default:
-		ns.choices = [][]Device{devices}
+		when(len(ns.choices) == 0, RejectNoDevice))
+	if ns.code != RejectNone {
+		ns.choices = nil
 	}
 	return ns
 }
 
-// countedDevices are most capable first. For a namespace without devices it is one that has no features of its own.
-func (r *request) countedDevices(ns *Namespace) []Device {
-	wanted, narrowed := r.options.Devices[ns.Name]
+// choicesOf has devices in their order, most capable first. A namespace without devices has one that has no features
+// of its own.
+func (r *request) choicesOf(ns *Namespace) (choices [][]Device) {
 	policy := r.options.DevicePolicy[ns.Name]
+	wanted, narrowed := r.options.Devices[ns.Name]
 	if len(ns.Devices) == 0 && !narrowed {
-		return []Device{{}}
+		return [][]Device{{{}}}
 	}
-	devices := slices.DeleteFunc(slices.Clone(ns.Devices), func(d Device) bool {
-		return narrowed && !slices.ContainsFunc(wanted, d.answersTo) || d.Secondary && policy != PolicyAny
-	})
-	if policy == PolicyFirst && len(devices) > 1 {
-		return devices[:1]
+	for _, device := range ns.Devices {
+		if narrowed && !slices.ContainsFunc(wanted, device.answersTo) || device.Secondary && policy != PolicyAny {
+			continue
+		}
+		switch {
+		case len(choices) == 0 || policy == PolicyAny:
+			choices = append(choices, []Device{device})
+		case policy != PolicyFirst:
+			choices[0] = append(choices[0], device)
+		}
 	}
-	return devices
+	return choices
 }
 
 // listsOf has the feature's values on each of the devices: its own ones, or those of the namespace.

@@ -125,9 +125,9 @@ func readEntry(value any, position int) *Entry {
 	if err != nil {
 		return entry
 	}
-	label, list := annotations[AnnotationLabel], annotations[AnnotationProperties]
+	label, properties := annotations[AnnotationLabel], annotations[AnnotationProperties]
 	name, _ := label.(string)
-	text, isText := list.(string)
+	text, isText := properties.(string)
 	if ReadableLabel(name) {
 		entry.Label = name
 		check(strings.Count(text, ",") < maxProperties, "entry %d has more than %d properties", position, maxProperties)
@@ -136,7 +136,7 @@ func readEntry(value any, position int) *Entry {
 	switch {
 	case name == "null":
 		entry.Kind = KindNull
-	case label != nil || list != nil:
+	case label != nil || properties != nil:
 		entry.Kind = KindVariant
 	}
 	entry.Code = cmp.Or(
@@ -146,10 +146,10 @@ func readEntry(value any, position int) *Entry {
 		when(!slices.Contains(imageArtifactTypes, entry.ArtifactType), RejectArtifact),
 		when(entry.platform.OS == "unknown" && entry.platform.Architecture == "unknown", RejectUnknownPlatform),
 		when(!KnownDigest(entry.Digest), RejectDigestAlgorithm),
-		when(label == nil && list != nil, RejectLabelMissing),
+		when(label == nil && properties != nil, RejectLabelMissing),
 		when(label != nil && entry.Label == "", RejectBadLabel),
-		when(label != nil && list == nil, RejectPropertiesMissing),
-		when(list != nil && !isText, RejectBadProperties),
+		when(label != nil && properties == nil, RejectPropertiesMissing),
+		when(properties != nil && !isText, RejectBadProperties),
 		when(len(text) > maxPropertiesBytes, RejectTooLong),
 		when(err != nil, RejectBadProperties),
 		when(entry.Kind == KindNull && len(entry.Properties) > 0, RejectNullWithProperties),
@@ -157,7 +157,7 @@ func readEntry(value any, position int) *Entry {
 	return entry
 }
 
-// readDescriptor returns the annotations, also those that are no texts.
+// readDescriptor reads descriptor and platform, and returns all annotations, also those that are no texts.
 func readDescriptor(entry *Entry, value any) (annotations object, err error) {
 	defer catch(&err, ErrData, "entry")
 	members, _ := value.(object)
@@ -184,7 +184,7 @@ func readDescriptor(entry *Entry, value any) (annotations object, err error) {
 func readPlatform(members object) Platform {
 	platform := Platform{OS: get[string](members, "os"), Architecture: get[string](members, "architecture"),
 		Variant: get[string](members, "variant"), OSVersion: get[string](members, "os.version"),
-		OSFeatures: list[string](members, "os.features", maxDocument)}
+		OSFeatures: getList[string](members, "os.features", maxDocument)}
 	slices.Sort(platform.OSFeatures) // a set: two entries with the same ones are easy to find
 	return platform
 }

@@ -43,7 +43,6 @@ const (
 	maxFeatures          = 4096  // of a namespace or device
 	maxFeatureValues     = 65536 // of a feature
 	maxDevices           = 1024  // of a namespace
-	maxReference         = 1024  // bytes
 	maxName              = 255   // bytes of host and path of a reference
 )
 

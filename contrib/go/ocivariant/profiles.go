@@ -49,9 +49,9 @@ func ParseProfile(data []byte) (_ *Profile, err error) {
 	check(root["schema"] == nil || root["schema"] == profileSchema, "its schema is not %s", profileSchema)
 	check(root["namespaces"] != nil, "'namespaces' is missing")
 	profile, seen := &Profile{}, map[string]bool{}
-	for _, members := range list[object](root, "namespaces", maxProfileNamespaces) {
+	for _, members := range getList[object](root, "namespaces", maxProfileNamespaces) {
 		namespace := &Namespace{Name: readName(members, "namespace"), Features: readFeatures(members)}
-		for i, device := range list[object](members, "devices", maxDevices) {
+		for i, device := range getList[object](members, "devices", maxDevices) {
 			namespace.Devices = append(namespace.Devices, readDevice(device, i))
 		}
 		check(!seen[namespace.Name], "namespace '%s' is listed twice", namespace.Name)
@@ -68,7 +68,7 @@ func readHostPlatform(members object, cpu *Namespace) Platform {
 	platform := Platform{OS: get[string](members, "os"), Architecture: get[string](members, "architecture"),
 		Variant: get[string](members, "variant")}
 	if _, isList := members["os.features"].([]any); isList {
-		platform.OSFeatures = list[string](members, "os.features", maxDocument)
+		platform.OSFeatures = getList[string](members, "os.features", maxDocument)
 	}
 	if members["os"] == nil {
 		platform.OS = "linux"
@@ -98,8 +98,8 @@ func readDevice(members object, place int) Device {
 
 func readFeatures(members object) []Feature {
 	var features []Feature
-	for _, members := range list[object](members, "features", maxFeatures) {
-		feature := Feature{readName(members, "name"), list[string](members, "values", maxFeatureValues)}
+	for _, members := range getList[object](members, "features", maxFeatures) {
+		feature := Feature{readName(members, "name"), getList[string](members, "values", maxFeatureValues)}
 		for _, value := range feature.Values {
 			check(valueGrammar.MatchString(value), "value '%.60s' is not of a-z 0-9 _ .", value)
 		}

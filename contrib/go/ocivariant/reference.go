@@ -25,7 +25,6 @@ var (
 // ParseReference parses a name as people write it, and completes it as Docker does. Bad text is [ErrInvalid].
 func ParseReference(text string) (_ Reference, err error) {
 	defer catch(&err, ErrInvalid, "reference")
-	check(len(text) <= maxReference, "it is longer than %d bytes", maxReference)
 	host, rest, found := strings.Cut(text, "/")
 	if !found || !hostSign.MatchString(host) {
 		check(!imageID.MatchString(text), "64 hexadecimal digits are the id of an image")
@@ -42,6 +41,7 @@ func ParseReference(text string) (_ Reference, err error) {
 	if r.Host == "docker.io" && !strings.Contains(r.Repository, "/") {
 		r.Repository = "library/" + r.Repository
 	}
+	// With this, and the limits on tag and digest, the whole cannot have more than 1,024 bytes.
 	check(len(r.Host)+1+len(r.Repository) <= maxName, "host and path have more than %d bytes", maxName)
 	if r.Tag == "" && r.Digest == "" {
 		r.Tag = "latest"

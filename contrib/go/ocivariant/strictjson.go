@@ -42,7 +42,8 @@ func loadJSON(data []byte, most int) object {
 	return root
 }
 
-// clean takes members that are null off the tree, and gives numbers their type. It returns how many members there were.
+// clean takes members that are null off the tree, and gives numbers in it their type. It returns how many members the
+// tree had.
 func clean(value any, depth int) (members int) {
 	check(depth <= maxDepth, "it has more than %d levels", maxDepth)
 	switch value := value.(type) {
@@ -84,15 +85,15 @@ func get[T any](members object, key string) T {
 	return value
 }
 
-// list returns a member that is a list of the type, none for one that is absent.
-func list[T any](members object, key string, most int) []T {
+// getList returns a member that is a list of the type, none for one that is absent.
+func getList[T any](members object, key string, most int) []T {
 	items := get[[]any](members, key)
 	check(len(items) <= most, "'%s' has more than %d members", key, most)
-	var list []T
+	var values []T
 	for _, item := range items {
 		value, ok := item.(T)
 		check(ok, "'%s' has a member that is not what it has to be", key)
-		list = append(list, value)
+		values = append(values, value)
 	}
-	return list
+	return values
 }
