@@ -168,15 +168,13 @@ func (r *request) explain(ns *hostNamespace, needs [][]Property) Rejection {
 	lists := ns.listsOf(devices, why.Feature)
 	device := slices.IndexFunc(lists, func(list []string) bool { return r.bestPlace(list, need) == unsupported })
 	why.Have = lists[device]
-	switch {
-	case !scattered && slices.ContainsFunc(need, r.disables):
-		why.Code = RejectDisabled
-	case len(slices.CompactFunc(lists, slices.Equal)) > 1:
-		why.Code, why.Device = RejectDevice, devices[device].ID
-	case len(why.Have) > 0:
-		why.Code = RejectValueUnsupported
-	default:
-		why.Code = RejectFeatureUnsupported
+	why.Code = cmp.Or(
+		when(!scattered && slices.ContainsFunc(need, r.disables), RejectDisabled),
+		when(len(slices.CompactFunc(lists, slices.Equal)) > 1, RejectDevice),
+		when(len(why.Have) > 0, RejectValueUnsupported),
+		RejectFeatureUnsupported)
+	if why.Code == RejectDevice {
+		why.Device = devices[device].ID
 	}
 	return why
 }

@@ -45,19 +45,16 @@ func MatchPlatform(host, entry Platform) (place int, code Code) {
 	if host.Architecture != entry.Architecture {
 		order = compatible[host.Architecture+"/"+entry.Architecture]
 	}
-	if host.OS != entry.OS || order == nil {
-		return -1, RejectPlatform
-	}
 	place = slices.Index(order, entry.Variant)
-	if place < 0 {
-		return -1, RejectPlatformVariant
+	isAbsent := func(feature string) bool { return !slices.Contains(host.OSFeatures, feature) }
+	code = cmp.Or(
+		when(host.OS != entry.OS || order == nil, RejectPlatform),
+		when(place < 0, RejectPlatformVariant),
+		when(slices.ContainsFunc(entry.OSFeatures, isAbsent), RejectOSFeatures))
+	if code != RejectNone {
+		place = -1
 	}
-	for _, feature := range entry.OSFeatures {
-		if !slices.Contains(host.OSFeatures, feature) {
-			return -1, RejectOSFeatures
-		}
-	}
-	return place, RejectNone
+	return place, code
 }
 
 // variantOrder lists the variants that run on the host, best first. An entry that asks for nothing special runs
