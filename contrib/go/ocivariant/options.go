@@ -17,15 +17,15 @@ const (
 	PolicyFirst Policy = "first"
 )
 
-// Options is what the user asks for beside the host's profile. The zero value asks for nothing special. Items of Disable
-// and Require are "ns", "ns :: feature" or "ns :: feature :: value".
+// Options is what the user asks for beside the host's profile. The zero value asks for nothing special. Items of
+// Disable and Require are "ns", "ns :: feature" or "ns :: feature :: value".
 type Options struct {
 	NamespacePriority []string            `json:"namespacePriority,omitempty"` // first these, then the index's order
 	Disable           []string            `json:"disable,omitempty"`           // as if the host lacked it
 	Require           []string            `json:"require,omitempty"`           // only entries that use each of them
 	DevicePolicy      map[string]Policy   `json:"devicePolicy,omitempty"`      // by namespace; PolicyAll if not set
 	Devices           map[string][]string `json:"devices,omitempty"`           // that count: index, PCI address or UUID
-	Label             string              `json:"label,omitempty"`             // of the entry; "null" is any default
+	Label             string              `json:"label,omitempty"`             // only this one; "null" means any default
 	Platform          *Platform           `json:"platform,omitempty"`          // instead of the profile's
 }
 
