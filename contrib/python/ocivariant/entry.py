@@ -80,7 +80,7 @@ def check_need(host: Host, one: Need) -> Optional[Rejection]:
     if any(host.disables_value(slot, value) for value in one.values):
         return Rejection(code.DISABLED, ns.name, slot.feature)
     if some or len(slot.lists) > 1:
-        device = slot.devices[failing[-1 if ns.policy == ANY else 0]]
+        device = slot.devices[failing[0]]
         return Rejection(code.DEVICE, ns.name, slot.feature, device.id)
     listed = any(feature is not None and feature.values for feature in slot.lists)
     return Rejection(code.VALUE_UNSUPPORTED if listed else code.FEATURE_UNSUPPORTED, ns.name, slot.feature)

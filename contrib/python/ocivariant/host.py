@@ -129,4 +129,4 @@ def feature_rank(listed: Namespace, feature: str) -> int:
 
 
 def same_values(a: Optional[Feature], b: Optional[Feature]) -> bool:
-    return a is b or a is not None and b is not None and a.values == b.values
+    return (a.values if a else []) == (b.values if b else [])

@@ -36,7 +36,7 @@ static bool fits_slot(const struct ocv_slot *slot, const struct ocv_entry *entry
     bool any = slot->ns->policy == OCV_POLICY_ANY, all = true, some = false, listed = false;
     for (size_t l = 0; l < slot->n_lists; l++) { /* none, where the namespace fails as a whole */
         bool here = best_value(slot, l, ids, n) != OCV_UNSUPPORTED;
-        if (!here && (any || all))
+        if (!here && all)
             failing = l;
         all = all && here;
         some = some || here;

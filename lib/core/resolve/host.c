@@ -62,11 +62,10 @@ static int build_namespace(struct ocv_arena *arena, const struct ocv_index *inde
 
 static bool same_values(const struct ocv_feature *a, const struct ocv_feature *b)
 {
-    if (a == b)
-        return true;
-    if (!a || !b || a->n_values != b->n_values)
+    size_t n = a ? a->n_values : 0; /* no list is an empty one */
+    if (n != (b ? b->n_values : 0))
         return false;
-    for (size_t i = 0; i < a->n_values; i++)
+    for (size_t i = 0; i < n && a != b; i++)
         if (strcmp(a->values[i], b->values[i]) != 0)
             return false;
     return true;
