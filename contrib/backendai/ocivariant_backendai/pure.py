@@ -15,11 +15,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import ocivariant
-from ocivariant.decision import compare
 
 from .library import Entry, Lack, OcvError, Policy
 
 NEAREST = 3  # entries that a placement without room names
+
+
+def compare(a: Any, b: Any) -> int:
+    return int(a > b) - int(a < b)
 
 
 def _taken(make: Callable[[], Any]) -> Any:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """What can go wrong, and the limits on what comes from outside."""
+from contextlib import contextmanager
+from typing import Iterator
 
 
 class Error(Exception):
@@ -27,6 +29,15 @@ class NetworkError(Error):
     code = "network"
 
 
+@contextmanager
+def about(what: str) -> Iterator[None]:
+    """Say in DataErrors what they are about."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"{what}: {error}") from error
+
+
 MAX_DOCUMENT = 4 << 20  # bytes of an index or a profile
 MAX_VALUES = 256 << 10  # values of an index; an object counts three times
 MAX_DEPTH = 512  # levels of JSON, which Python reads by recursion
@@ -35,6 +46,7 @@ MAX_PROPERTIES = 512  # of an entry
 MAX_PROPERTIES_BYTES = 4000  # of an entry's annotation; more rejects the entry
 MAX_LABEL = 63  # bytes
 MAX_DIGEST = 135  # bytes
+MAX_NAME = 255  # bytes of host and path of a reference
 MAX_INDEX_NAMESPACES = 1024  # used or listed by an index
 MAX_STATICS = 16  # static namespaces of an index
 MAX_STATIC_VALUES = 512  # of a static namespace

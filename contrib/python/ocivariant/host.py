@@ -1,132 +1,179 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""What an index uses of a profile, each namespace and feature looked up once."""
+"""The properties of an entry against a host: do they fit, and what is their sort key?"""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Dict, Iterable, List, Optional
+from itertools import groupby
+from typing import Dict, List, Optional, Tuple, Union
 
 from . import code
-from .index import Index
+from .errors import DataError
+from .index import Entry, Index
 from .options import ALL, ANY, FIRST, Options
 from .profiles import Device, Feature, Namespace, Profile, find_feature
-from .property import Property
+from .property import Property, parse_property
 
-UNSUPPORTED = 2**31 - 1
+UNSUPPORTED = 2**31 - 1  # the place of a value that is not in a list
+NO_VALUES = Feature("", [])
+# Places of namespace, feature, group of devices and value; and all of an entry's, sorted.
+Component = Tuple[int, int, int, int]
+Key = List[Component]
+Need = List[Property]  # of one feature: one of the values has to be there
+
+
+@dataclass
+class Rejection:
+    """Why an entry is out."""
+    code: str
+    namespace: str = ""  # of the first feature that fails, by namespace and feature; "" if the code is about none
+    feature: str = ""
+    device: str = ""  # id of the device that is not served
+    required: str = ""  # what the entry does not use and has to
+    entry: Entry = field(default_factory=Entry)
+    wanted: List[str] = field(default_factory=list)  # values of the feature, one of which the host would need
+    have: List[str] = field(default_factory=list)  # values that the host has, best first
+
+    @property
+    def property(self) -> str:
+        """"namespace :: feature", or "" where the code is not about a feature."""
+        return f"{self.namespace} :: {self.feature}" if self.namespace else ""
 
 
 @dataclass(eq=False)
 class HostNamespace:
     """One namespace that the index uses, on this host."""
-    name: str
+    listed: Namespace
     rank: int  # place in the order of namespaces
-    listed: Optional[Namespace]  # None: the host does not have it
-    policy: str
-    code: str = code.NONE  # why every property of it fails
-    counted: List[Device] = field(default_factory=list)
-    slots: Dict[str, Slot] = field(default_factory=dict)
+    ranks: Dict[str, int]  # of the features: those of the namespace, then those that only devices have
+    code: str  # why every property of it fails
+    choices: List[List[Device]]  # one has to be served: all devices that count or, under ANY, each by itself
+    groups: Dict[str, List[List[Feature]]] = field(default_factory=dict)  # by feature: groups_of each choice
+
+    def lists_of(self, feature: str, devices: List[Device]) -> List[Feature]:
+        """The feature's values on each of the devices: its own ones, or those of the namespace."""
+        common = find_feature(self.listed.features, feature) or NO_VALUES
+        return [find_feature(device.features, feature) or common for device in devices]
+
+    def groups_of(self, feature: str) -> List[List[Feature]]:
+        """For each choice the lists of its devices, of neighbours with equal ones the first."""
+        if feature not in self.groups:
+            self.groups[feature] = [groups(self.lists_of(feature, devices)) for devices in self.choices]
+        return self.groups[feature]
 
 
-@dataclass(eq=False)
-class Slot:
-    """One feature of a namespace, as this host has it."""
-    namespace: HostNamespace
-    feature: str
-    rank: int = UNSUPPORTED  # place in the host's order of features
-    lists: List[Optional[Feature]] = field(default_factory=list)  # one for each group of devices, or one in all
-    devices: List[Device] = field(default_factory=list)  # the first of each group; none with one list for all
-    list_of: List[int] = field(default_factory=list)  # counted device -> list
-
-    def group_devices(self, common: Optional[Feature]) -> None:
-        """Make one list for each group of consecutive counted devices with equal lists, and a single one of a feature
-        that no device has for itself."""
-        own = [find_feature(device.features, self.feature) for device in self.namespace.counted]
-        if not any(own):
-            self.lists, self.list_of = [common], [0] * len(own)
-            return
-        for device, feature in zip(self.namespace.counted, own):
-            feature = feature or common
-            if not self.lists or not same_values(self.lists[-1], feature):
-                self.lists.append(feature)
-                self.devices.append(device)
-            self.list_of.append(len(self.lists) - 1)
+def groups(lists: List[Feature]) -> List[Feature]:
+    return [one for at, one in enumerate(lists) if at == 0 or one.values != lists[at - 1].values]
 
 
 @dataclass(eq=False)
 class Host:
+    """What an index uses of a profile, each namespace looked up once."""
     index: Index
     profile: Profile
     options: Options
     namespaces: Dict[str, HostNamespace] = field(default_factory=dict)
 
     def namespace(self, name: str) -> HostNamespace:
-        if name in self.namespaces:
-            return self.namespaces[name]
+        if name not in self.namespaces:
+            self.namespaces[name] = self._look_up(name)
+        return self.namespaces[name]
+
+    def _look_up(self, name: str) -> HostNamespace:
         # a static namespace is, of this index, that namespace of every host
-        listed = self.index.statics.get(name) or self.profile.namespaces.get(name)
-        ns = HostNamespace(name, self.namespace_rank(name), listed, self.options.device_policy.get(name, ALL))
-        self.namespaces[name] = ns
-        if ns.rank == UNSUPPORTED:
-            ns.code = code.NAMESPACE_UNDECLARED
-        elif name in self.options.disable:
-            ns.code = code.DISABLED
-        elif listed is None or not listed.features and not listed.devices:
-            ns.code = code.NAMESPACE_UNSUPPORTED
-        else:
-            self.count_devices(ns, listed)
-        return ns
+        listed = self.index.statics.get(name) or self.profile.namespaces.get(name) or Namespace(name)
+        features = listed.features + [one for device in listed.devices for one in device.features]
+        ranks = {one: place for place, one in enumerate(dict.fromkeys(feature.name for feature in features))}
+        if name not in self.index.namespaces:  # the user's list declares none
+            return HostNamespace(listed, UNSUPPORTED, ranks, code.NAMESPACE_UNDECLARED, [])
+        rank = (self.options.namespace_priority + self.index.namespaces).index(name)
+        choices, why = self._choices(listed), code.NONE
+        if name in self.options.disable:
+            why = code.DISABLED
+        elif not features and not listed.devices:
+            why = code.NAMESPACE_UNSUPPORTED
+        elif not choices:
+            why = code.NO_DEVICE
+        return HostNamespace(listed, rank, ranks, why, [] if why else choices)
 
-    def namespace_rank(self, name: str) -> int:
-        """The user's namespaces come first, then the index's. A user's list never declares one."""
-        priority = self.options.namespace_priority
-        if name not in self.index.namespaces:
-            return UNSUPPORTED
-        if name in priority:
-            return priority.index(name)
-        return len(priority) + self.index.namespaces.index(name)
+    def _choices(self, listed: Namespace) -> List[List[Device]]:
+        """Devices in their order, most capable first. A namespace without devices has one that has no features of its
+        own."""
+        policy, wanted = self.options.device_policy.get(listed.name, ALL), self.options.devices.get(listed.name)
+        if not listed.devices and wanted is None:
+            return [[Device("", "", 0, False, [])]]
+        counted = [one for one in listed.devices if (wanted is None or any(map(one.answers_to, wanted))) and
+                   (policy == ANY or not one.secondary)]
+        if policy == ANY:
+            return [[one] for one in counted]
+        return [counted[:1] if policy == FIRST else counted] if counted else []
 
-    def count_devices(self, ns: HostNamespace, listed: Namespace) -> None:
-        wanted = self.options.devices.get(ns.name)
-        for device in listed.devices:
-            if wanted is not None and not any(device.answers_to(one) for one in wanted) or \
-                    device.secondary and ns.policy != ANY:
-                continue
-            ns.counted.append(device)
-            if ns.policy == FIRST:
-                break  # devices are listed most capable first
-        if not ns.counted and (listed.devices or wanted is not None):
-            ns.code = code.NO_DEVICE
+    def fit(self, entry: Entry) -> Union[Key, Rejection]:
+        """The sort key of the entry's properties, or why they do not fit."""
+        key: Key = []
+        for name, properties in groupby(entry.properties, lambda one: one.namespace):
+            ns = self.namespace(name)
+            needs = [list(need) for _, need in groupby(properties, lambda one: one.feature)]
+            part = self._best_key(ns, needs)
+            if part is None:
+                return self._explain(ns, needs)
+            key += part
+        return sorted(key)
 
-    def slot(self, namespace: str, feature: str) -> Slot:
-        ns = self.namespace(namespace)
-        if feature not in ns.slots:
-            ns.slots[feature] = slot = Slot(ns, feature)
-            if not ns.code and ns.listed:
-                slot.rank = feature_rank(ns.listed, feature)
-                slot.group_devices(find_feature(ns.listed.features, feature))
-        return ns.slots[feature]
+    def _best_key(self, ns: HostNamespace, needs: List[Need]) -> Optional[Key]:
+        """The devices that serve all needs best decide."""
+        keys = [self._key_on(ns, choice, needs) for choice in range(len(ns.choices))]
+        return min((key for key in keys if key is not None), default=None)
 
-    def best(self, slot: Slot, at: int, values: Iterable[str]) -> int:
-        """The place of the best of the values in one list of the slot."""
-        listed = slot.lists[at]
-        places = listed.places if listed else {}
-        return min((places[value] for value in values if value in places and not self.disables_value(slot, value)),
+    def _key_on(self, ns: HostNamespace, choice: int, needs: List[Need]) -> Optional[Key]:
+        """None where a device does not serve a need."""
+        key = [(ns.rank, ns.ranks.get(need[0].feature, UNSUPPORTED), group, self._best_place(listed, need))
+               for need in needs for group, listed in enumerate(ns.groups_of(need[0].feature)[choice])]
+        return None if any(one[3] == UNSUPPORTED for one in key) else sorted(key)
+
+    def _best_place(self, listed: Feature, need: Need) -> int:
+        return min((listed.places[one.value] for one in need if one.value in listed.places and not self._disables(one)),
                    default=UNSUPPORTED)
 
-    def supports(self, wanted: Property) -> bool:
-        """Has any list of the host the property?"""
-        slot = self.slot(wanted.namespace, wanted.feature)
-        return any(self.best(slot, at, [wanted.value]) != UNSUPPORTED for at in range(len(slot.lists)))
+    def _disables(self, one: Property) -> bool:
+        """Is the value or its feature disabled? The whole namespace has a code of its own."""
+        return str(one) in self.options.disable or f"{one.namespace} :: {one.feature}" in self.options.disable
 
-    def disables_value(self, slot: Slot, value: str) -> bool:
-        selector = f"{slot.namespace.name} :: {slot.feature}"
-        return selector in self.options.disable or f"{selector} :: {value}" in self.options.disable
+    def _explain(self, ns: HostNamespace, needs: List[Need]) -> Rejection:
+        """About the first need that is met nowhere. Where ANY asks for one device, and each need is met on another one,
+        about the first that the first device does not meet."""
+        nowhere = [need for need in needs if self._best_key(ns, [need]) is None]
+        need = nowhere[0] if nowhere else next(one for one in needs if self._key_on(ns, 0, [one]) is None)
+        why = Rejection(ns.code, ns.listed.name, need[0].feature, wanted=[one.value for one in need])
+        if why.code:
+            return why
+        devices = [device for choice in ns.choices for device in choice]
+        lists = ns.lists_of(why.feature, devices)
+        at = next(at for at, listed in enumerate(lists) if self._best_place(listed, need) == UNSUPPORTED)
+        why.have = lists[0].values
+        if nowhere and any(map(self._disables, need)):
+            why.code = code.DISABLED
+        elif len(groups(lists)) > 1:
+            why.code, why.device, why.have = code.DEVICE, devices[at].id, lists[at].values
+        else:
+            why.code = code.VALUE_UNSUPPORTED if why.have else code.FEATURE_UNSUPPORTED
+        return why
 
+    def unmet(self, entry: Entry) -> str:
+        """The first of Options.require that an entry does not use, or ""."""
+        return next((item for item in self.options.require
+                     if not any(self._meets(item, one) for one in entry.properties)), "")
 
-def feature_rank(listed: Namespace, feature: str) -> int:
-    """The place as the namespace lists its features, then those that only devices have."""
-    features = listed.features + [one for device in listed.devices for one in device.features]
-    return next((place for place, one in enumerate(features) if one.name == feature), UNSUPPORTED)
-
-
-def same_values(a: Optional[Feature], b: Optional[Feature]) -> bool:
-    return (a.values if a else []) == (b.values if b else [])
+    def _meets(self, item: str, one: Property) -> bool:
+        """Is the property what is required, or, where a single value is, have the devices of its namespace that count
+        that value?"""
+        ns = self.namespace(one.namespace)
+        lists = [listed for choice in ns.groups_of(one.feature) for listed in choice]
+        if f"{one} :: ".startswith(item + " :: ") and any(self._best_place(listed, [one]) != UNSUPPORTED
+                                                          for listed in lists):
+            return True
+        try:
+            wanted = parse_property(item)
+        except DataError:
+            return False
+        return wanted.namespace == one.namespace and bool(ns.listed.devices) and \
+            any(all(wanted.value in listed.places for listed in choice) for choice in ns.groups_of(wanted.feature))

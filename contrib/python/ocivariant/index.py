@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, field
-from typing import Any, Dict, List
+from dataclasses import dataclass, field, replace
+from typing import Any, Dict, List, Tuple
 
 from . import code
 from .errors import (MAX_DIGEST, MAX_DOCUMENT, MAX_ENTRIES, MAX_INDEX_NAMESPACES, MAX_PROPERTIES, MAX_PROPERTIES_BYTES,
-                     MAX_STATIC_VALUES, MAX_STATICS, MAX_VALUES, DataError)
-from .platform import Platform, is_hidden, normal_variant
+                     MAX_STATIC_VALUES, MAX_STATICS, MAX_VALUES, DataError, about)
+from .platform import Platform, is_hidden
 from .profiles import Feature, Namespace
-from .property import (NAME_GRAMMAR, VALUE_GRAMMAR, Property, list_pieces, lower, parse_properties, readable_label,
-                       split_trimmed)
-from .strictjson import Fields, load_json
+from .property import (NAME_GRAMMAR, WHITE_SPACE, Property, lower, parse_properties, parse_property, readable_label)
+from .strictjson import Object, check, load_json, read_list, read_object, read_text
 
 ANNOTATION_LABEL = "dev.ocivariant.label"
 ANNOTATION_PROPERTIES = "dev.ocivariant.properties"
@@ -29,9 +28,8 @@ VOCABULARY = frozenset(
     "habana hailo hygon intel kunlunxin lightmatter loongarch64 memryx metax moorethreads neuron nextsilicon nvidia "
     "ppc64le qualcomm rebellions riscv64 rockchip s390x sophgo tenstorrent tpu untether vastai vulkan x86_64 "
     "xdna".split())
-# Without a list in the index these namespaces come last, the processors' after the interfaces'.
-API_NAMESPACES = frozenset(["vulkan"])
-CPU_NAMESPACES = frozenset("aarch64 loongarch64 ppc64le riscv64 s390x x86_64".split())
+# Without a list in the index these come last, in this order: interfaces, then processors.
+LAST_NAMESPACES = "vulkan aarch64 loongarch64 ppc64le riscv64 s390x x86_64".split()
 
 INDEX_TYPES = ("application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json")
 MANIFEST_TYPES = ("application/vnd.oci.image.manifest.v1+json", "application/vnd.docker.distribution.manifest.v2+json")
@@ -64,9 +62,6 @@ class Entry(Descriptor):
     label: str = ""  # "" without one, and where it is not readable
     properties: List[Property] = field(default_factory=list)  # sorted, each once
 
-    def reject(self, why: str) -> None:
-        self.code = self.code or why
-
     def is_unfinished(self) -> bool:
         """Is it hidden, but without annotations: a variant yet to be annotated?"""
         return self.kind == NON_VARIANT and is_hidden(self.platform.variant)
@@ -86,59 +81,63 @@ def parse_index(data: bytes, content_type: str = "") -> Index:
     """Parse an index or a Docker manifest list. `content_type` is what the registry called it, or "". A document that
     is not an index, or is over a limit, is a DataError. A malformed entry is kept with its code, and the rest of the
     index stands."""
-    f = Fields("index", load_json("index", data, MAX_VALUES))
-    check_is_index(f, content_type)
-    manifests, annotations = f.list("manifests", MAX_ENTRIES), f.object("annotations")
-    entries = [read_entry(f, position, value) for position, value in enumerate(manifests)]
-    reject_duplicate_labels(entries)
-    for entry in entries:
-        if annotations.get(ANNOTATION_SCHEMA, "1") != "1" and entry.kind != NON_VARIANT:
-            entry.reject(code.SCHEMA)
-    return Index("sha256:" + hashlib.sha256(data).hexdigest(), entries, read_namespaces(f, entries, annotations),
-                 any(entry.kind != NON_VARIANT for entry in entries), read_statics(f, annotations))
+    with about("index"):
+        root = load_json(data, MAX_VALUES)
+        check_is_index(root, content_type)
+        annotations = read_object(root, "annotations")
+        entries = [read_entry(*one) for one in enumerate(read_list(root, "manifests", MAX_ENTRIES))]
+        reject_duplicate_labels(entries)
+        for entry in entries:
+            if annotations.get(ANNOTATION_SCHEMA, "1") != "1" and entry.kind != NON_VARIANT:
+                entry.code = entry.code or code.SCHEMA
+        return Index("sha256:" + hashlib.sha256(data).hexdigest(), entries,
+                     read_namespaces(entries, annotations.get(ANNOTATION_NAMESPACES)),
+                     any(entry.kind != NON_VARIANT for entry in entries), read_statics(annotations))
 
 
-def check_is_index(f: Fields, content_type: str) -> None:
+def check_is_index(root: Object, content_type: str) -> None:
     """The body decides; the content type can only contradict it."""
-    said, sent = lower(f.text("mediaType")), lower(content_type.split(";")[0].strip(" \t"))
-    if f.has("layers") or f.has("mediaType") and said not in INDEX_TYPES:
-        raise f.fault("it is not an index")
-    if not f.has("manifests") and not f.has("mediaType") and sent not in INDEX_TYPES:
-        raise f.fault("nothing says that it is an index")
-    if sent in MANIFEST_TYPES or f.has("mediaType") and sent in INDEX_TYPES and sent != said:
-        raise f.fault(f"it was sent as '{sent}'")
+    said, sent = lower(read_text(root, "mediaType")), lower(content_type.split(";")[0].strip(" \t"))
+    typed, sent_index = "mediaType" in root, sent in INDEX_TYPES
+    check("layers" not in root and (not typed or said in INDEX_TYPES), "it is not an index")
+    check(typed or sent_index or "manifests" in root, "nothing says that it is an index")
+    check(sent not in MANIFEST_TYPES and (not typed or not sent_index or sent == said), f"it was sent as '{sent}'")
 
 
-def read_entry(f: Fields, position: int, value: Any) -> Entry:
+def read_entry(position: int, value: Any) -> Entry:
     """Read one entry. What is wrong with all of the index is raised."""
     try:
-        e = Fields("entry", value)
-        annotations = e.object("annotations")
-        entry = read_descriptor(e, position, annotations)
+        entry, annotations = read_descriptor(position, value)
     except DataError:
         return Entry(position=position, code=code.MALFORMED)
-    entry.code = skip_code(entry, annotations)
-    read_variant(f, entry, annotations)
+    label, properties = annotations.get(ANNOTATION_LABEL), annotations.get(ANNOTATION_PROPERTIES)
+    if label is not None or properties is not None:
+        entry.kind = NULL if label == "null" else VARIANT
+    if isinstance(label, str) and readable_label(label):
+        entry.label = label
+        check(not isinstance(properties, str) or properties.count(",") < MAX_PROPERTIES,
+              f"entry {position} has more than {MAX_PROPERTIES} properties")
+    why = variant_code(entry, label, properties)
+    entry.code = image_code(entry, annotations) or why
     return entry
 
 
-def read_descriptor(e: Fields, position: int, annotations: Dict[str, Any]) -> Entry:
-    digest, size, artifact = e.text("digest"), e.members.get("size"), e.members.get("artifactType")
-    if not e.has("mediaType") or not well_formed_digest(digest) or type(size) is not int or size < 0:
-        raise e.fault("mediaType, digest or size is missing or malformed")
+def read_descriptor(position: int, members: Any) -> Tuple[Entry, Object]:
+    """Also all annotations, those that are no texts, too."""
+    check(isinstance(members, dict), "it is not an object")
+    annotations, platform = read_object(members, "annotations"), read_object(members, "platform")
+    digest, size, artifact = read_text(members, "digest"), members.get("size"), members.get("artifactType")
+    check("mediaType" in members and well_formed_digest(digest) and type(size) is int and size >= 0,
+          "mediaType, digest or size is missing or malformed")
+    features = sorted(read_list(platform, "os.features", MAX_DOCUMENT, str))  # a set: equal ones are easy to find
     texts = {key: text for key, text in annotations.items() if isinstance(text, str)}
-    platform = read_platform(e.members["platform"]) if e.has("platform") else Platform()
-    return Entry(e.text("mediaType"), digest, size, texts, platform, artifact if isinstance(artifact, str) else "",
-                 position)
+    runs_on = Platform(read_text(platform, "os"), read_text(platform, "architecture"), read_text(platform, "variant"),
+                       read_text(platform, "os.version"), tuple(features))
+    return Entry(read_text(members, "mediaType"), digest, size, texts, runs_on,
+                 artifact if isinstance(artifact, str) else "", position), annotations
 
 
-def read_platform(value: Any) -> Platform:
-    p = Fields("platform", value)
-    features = sorted(p.texts("os.features", MAX_DOCUMENT))  # a set: two entries with the same ones are easy to find
-    return Platform(p.text("os"), p.text("architecture"), p.text("variant"), p.text("os.version"), tuple(features))
-
-
-def skip_code(entry: Entry, annotations: Dict[str, Any]) -> str:
+def image_code(entry: Entry, annotations: Object) -> str:
     """The code of an entry that is not an image, whatever its annotations say."""
     if ANNOTATION_REFERENCE in annotations:
         return code.ATTESTATION
@@ -153,107 +152,71 @@ def skip_code(entry: Entry, annotations: Dict[str, Any]) -> str:
     return code.NONE if known_digest(entry.digest) else code.DIGEST_ALGORITHM
 
 
-def read_variant(f: Fields, entry: Entry, annotations: Dict[str, Any]) -> None:
-    """Read label and properties. What is wrong with all of the index is raised."""
-    label, text = annotations.get(ANNOTATION_LABEL), annotations.get(ANNOTATION_PROPERTIES)
-    if label is None and text is None:
-        return
-    entry.kind = VARIANT
-    if label is None:
-        entry.reject(code.LABEL_MISSING)
-    elif not isinstance(label, str) or not readable_label(label):
-        entry.reject(code.BAD_LABEL)
-    else:
-        entry.label = label
-        entry.reject(read_properties(f, entry, text))
-        if not entry.code and label == "null":
-            entry.kind = NULL
-
-
-def read_properties(f: Fields, entry: Entry, text: Any) -> str:
-    """Read the properties of an entry with a label; the code of what is wrong with them."""
-    if text is None:
+def variant_code(entry: Entry, label: Any, properties: Any) -> str:
+    """Read the properties; the code of what is wrong with label and properties."""
+    if entry.kind == NON_VARIANT:
+        return code.NONE
+    if not entry.label:
+        return code.LABEL_MISSING if label is None else code.BAD_LABEL
+    if properties is None:
         return code.PROPERTIES_MISSING
-    if not isinstance(text, str):
+    if not isinstance(properties, str):
         return code.BAD_PROPERTIES
-    if text.count(",") >= MAX_PROPERTIES:
-        raise f.fault(f"entry {entry.position} has more than {MAX_PROPERTIES} properties")
-    if len(text.encode()) > MAX_PROPERTIES_BYTES:
+    if len(properties.encode()) > MAX_PROPERTIES_BYTES:
         return code.TOO_LONG
     try:
-        entry.properties = parse_properties(text)
+        entry.properties = parse_properties(properties)
     except DataError:
         return code.BAD_PROPERTIES
-    if entry.label == "null":
+    if entry.kind == NULL:
         return code.NULL_WITH_PROPERTIES if entry.properties else code.NONE
     return code.NONE if entry.properties else code.EMPTY_NOT_NULL
 
 
 def reject_duplicate_labels(entries: List[Entry]) -> None:
     """Reject all entries of a label that stands twice on a platform: nothing tells them apart."""
-    groups: Dict[Any, List[Entry]] = {}
+    first: Dict[Any, Entry] = {}
     for entry in entries:
-        if entry.label and not entry.code:
-            p = entry.platform
-            key = (entry.label, p.os, p.architecture, p.os_version, normal_variant(p),
-                   p.os_features)
-            groups.setdefault(key, []).append(entry)
-    for group in groups.values():
-        for entry in group:
-            if len(group) > 1:
-                entry.reject(code.DUPLICATE_LABEL)
+        key = entry.label, replace(entry.platform, variant=entry.platform.normal().variant)
+        if entry.label and not entry.code and first.setdefault(key, entry) is not entry:
+            first[key].code = entry.code = code.DUPLICATE_LABEL
 
 
-def read_namespaces(f: Fields, entries: List[Entry], annotations: Dict[str, Any]) -> List[str]:
+def read_namespaces(entries: List[Entry], annotation: Any) -> List[str]:
     """The index's order of namespaces: the listed one, or that of all that are in use."""
-    used = used_namespaces(entries)
-    if len(used) > MAX_INDEX_NAMESPACES:
-        raise f.fault(f"it uses more than {MAX_INDEX_NAMESPACES} namespaces")
-    text = annotations.get(ANNOTATION_NAMESPACES)
-    if text is None:
-        return used
-    pieces = list_pieces(text) if isinstance(text, str) else []
-    listed = list(dict.fromkeys(name for name in pieces if NAME_GRAMMAR.fullmatch(name)))
-    if len(listed) > MAX_INDEX_NAMESPACES:
-        raise f.fault(f"it lists more than {MAX_INDEX_NAMESPACES} namespaces")
-    return listed
+    used = sorted({one.namespace for entry in entries for one in entry.properties})
+    used.sort(key=lambda name: LAST_NAMESPACES.index(name) if name in LAST_NAMESPACES else -1)
+    names = [name.strip(WHITE_SPACE) for name in annotation.split(",")] if isinstance(annotation, str) else []
+    listed = list(dict.fromkeys(name for name in names if NAME_GRAMMAR.fullmatch(name)))
+    check(max(len(used), len(listed)) <= MAX_INDEX_NAMESPACES, f"it has more than {MAX_INDEX_NAMESPACES} namespaces")
+    return used if annotation is None else listed
 
 
-def used_namespaces(entries: List[Entry]) -> List[str]:
-    """The namespaces of all properties: most of them, then those of interfaces, then those of processors, each in
-    lexical order."""
-    used = {one.namespace for entry in entries for one in entry.properties}
-    return sorted(used, key=lambda name: (namespace_turn(name), name))
-
-
-def namespace_turn(namespace: str) -> int:
-    return 2 if namespace in CPU_NAMESPACES else 1 if namespace in API_NAMESPACES else 0
-
-
-def read_statics(f: Fields, annotations: Dict[str, Any]) -> Dict[str, Namespace]:
+def read_statics(annotations: Object) -> Dict[str, Namespace]:
     """The namespaces that the index itself defines; what is not one is ignored."""
     statics = {}
     for key, text in annotations.items():
         name = key[len(ANNOTATION_STATIC):]
         if key.startswith(ANNOTATION_STATIC) and isinstance(text, str) and NAME_GRAMMAR.fullmatch(name) and \
                 name not in VOCABULARY:
-            statics[name] = Namespace(name, read_static(text))
-    if len(statics) > MAX_STATICS:
-        raise f.fault(f"it has more than {MAX_STATICS} static namespaces")
+            statics[name] = Namespace(name, read_static(name, text))
+    check(len(statics) <= MAX_STATICS, f"it has more than {MAX_STATICS} static namespaces")
     return statics
 
 
-def read_static(text: str) -> List[Feature]:
+def read_static(namespace: str, text: str) -> List[Feature]:
     """No feature for a malformed list: better no variant than one ranked by half a list."""
     features: Dict[str, List[str]] = {}
-    pieces = list_pieces(text)
-    if len(pieces) > MAX_STATIC_VALUES:
+    pieces = text.strip(WHITE_SPACE).split(",")
+    if not pieces[-1].strip(WHITE_SPACE):
+        pieces.pop()  # there is nothing behind a final comma
+    try:
+        check(len(pieces) <= MAX_STATIC_VALUES, f"more than {MAX_STATIC_VALUES} values")
+        for piece in pieces:
+            one = parse_property(f"{namespace}::{piece}")
+            features.setdefault(one.feature, []).append(one.value)
+    except DataError:
         return []
-    for piece in pieces:
-        parts = split_trimmed(piece, "::")
-        if len(parts) != 2 or not NAME_GRAMMAR.fullmatch(parts[0]) or not VALUE_GRAMMAR.fullmatch(parts[1]):
-            return []
-        features.setdefault(parts[0], []).append(parts[1])
     return [Feature(name, list(dict.fromkeys(values))) for name, values in features.items()]
 
 

@@ -7,7 +7,7 @@ from typing import Dict, List, Optional
 
 from .errors import InvalidError
 from .platform import Platform
-from .property import NAME_GRAMMAR, is_selector, readable_label, split_trimmed
+from .property import NAME_GRAMMAR, readable_label, split_selector
 
 # Which devices of a namespace a variant must fit: all that count, any one, or the first, which is the most capable.
 ALL, ANY, FIRST = "all", "any", "first"
@@ -26,7 +26,7 @@ class Options:
 
     def normal(self) -> Options:
         """A copy with canonical spacing; bad syntax is an InvalidError."""
-        bad = [one for one in self.disable + self.require if not is_selector(split_trimmed(one, "::"))]
+        bad = [one for one in self.disable + self.require if not split_selector(one)]
         bad += [policy for policy in self.device_policy.values() if policy not in (ALL, ANY, FIRST)]
         bad += [name for name, ids in self.devices.items() if "" in ids]
         bad += [name for name in [*self.namespace_priority, *self.device_policy, *self.devices]
@@ -38,4 +38,4 @@ class Options:
 
 
 def normal_selectors(selectors: List[str]) -> List[str]:
-    return [" :: ".join(split_trimmed(selector, "::")) for selector in selectors]
+    return [" :: ".join(split_selector(selector)) for selector in selectors]

@@ -2,13 +2,13 @@
 """Profiles: what one host supports, best first."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional
+from dataclasses import dataclass, field, replace
+from typing import Dict, List, Optional
 
-from .errors import (MAX_DEVICES, MAX_DOCUMENT, MAX_FEATURE_VALUES, MAX_FEATURES, MAX_PROFILE_NAMESPACES)
-from .platform import Platform, normal_architecture
-from .property import NAME_GRAMMAR, VALUE_GRAMMAR, Property, lower
-from .strictjson import Fields, load_json
+from .errors import (MAX_DEVICES, MAX_DOCUMENT, MAX_FEATURE_VALUES, MAX_FEATURES, MAX_PROFILE_NAMESPACES, about)
+from .platform import Platform
+from .property import NAME_GRAMMAR, VALUE_GRAMMAR, lower
+from .strictjson import Object, check, load_json, read_list, read_object, read_text
 
 PROFILE_SCHEMA = "dev.ocivariant.profile/v1"
 
@@ -40,15 +40,14 @@ class Device:
 
     def answers_to(self, text: str) -> bool:
         """Does the text name the device: its index, its PCI address with or without domain, or its UUID?"""
-        if text and not text.strip("0123456789"):
+        if not text.strip("0123456789"):
             number = text.lstrip("0") or "0"
             return len(number) < 20 and int(number) == self.index
-        text, own, uuid = lower(text), lower(self.id), lower(self.uuid)
+        text, own = lower(text), lower(self.id)
         # "0000:3b:00.0" and nvidia-smi's "00000000:3b:00.0" are one address
         addresses = own.count(":") > 1 and text.count(":") > 1
-        return own == text or uuid != "" and uuid == text or \
-            addresses and own.lstrip("0") == text.lstrip("0") or \
-            len(own) == len(text) + 5 and own[4] == ":" and own[5:] == text
+        return text in (own, lower(self.uuid)) or own[4:5] == ":" and own[5:] == text or \
+            addresses and own.lstrip("0") == text.lstrip("0")
 
 
 @dataclass
@@ -71,73 +70,54 @@ def parse_profile(data: bytes) -> Profile:
     """Parse a profile. Unknown keys are ignored; a namespace or feature that is listed twice, bad syntax and going over a
     limit are DataErrors. An absent operating system is linux, and an absent variant of amd64 the level that the profile
     has."""
-    f = Fields("profile", load_json("profile", data, None))
-    if f.has("schema") and f.text("schema") != PROFILE_SCHEMA:
-        raise f.fault(f"schema is '{f.text('schema')[:60]}', known here: {PROFILE_SCHEMA}")
-    if not f.has("namespaces"):
-        raise f.fault("'namespaces' is missing")
-    namespaces: Dict[str, Namespace] = {}
-    for item in f.list("namespaces", MAX_PROFILE_NAMESPACES):
-        namespace = read_namespace(item)
-        if namespace.name in namespaces:
-            raise f.fault(f"namespace '{namespace.name}' is listed twice")
-        namespaces[namespace.name] = namespace
-    p = Fields("profile: platform", f.object("platform"))
-    return Profile(read_host_platform(p, namespaces), namespaces, p.has("architecture"))
+    with about("profile"):
+        root = load_json(data, None)
+        schema = read_text(root, "schema")
+        check(schema == PROFILE_SCHEMA or "schema" not in root, f"schema is '{schema[:60]}', known is {PROFILE_SCHEMA}")
+        check("namespaces" in root, "'namespaces' is missing")
+        namespaces: Dict[str, Namespace] = {}
+        for item in read_list(root, "namespaces", MAX_PROFILE_NAMESPACES, dict):
+            name = read_name(item, "namespace")
+            check(name not in namespaces, f"namespace '{name}' is listed twice")
+            devices = read_list(item, "devices", MAX_DEVICES, dict)
+            namespaces[name] = Namespace(name, read_features(item), [read_device(*one) for one in enumerate(devices)])
+        platform = read_object(root, "platform")
+        return Profile(read_host_platform(platform, namespaces), namespaces, "architecture" in platform)
 
 
-def read_host_platform(p: Fields, namespaces: Dict[str, Namespace]) -> Platform:
-    system, architecture, variant = p.text("os"), p.text("architecture"), p.text("variant")
+def read_host_platform(members: Object, namespaces: Dict[str, Namespace]) -> Platform:
     features: List[str] = []
-    if isinstance(p.members.get("os.features"), list):
-        features = p.texts("os.features", MAX_DOCUMENT)
-    if not p.has("os"):
-        system = "linux"
-    if not p.has("variant") and normal_architecture(architecture) == "amd64":
-        levels = ("v4", "v3", "v2")  # a profile written by hand may have no variant
-        variant = next((level for level in levels if supports(namespaces, Property("x86_64", "level", level))), "")
-    return Platform(system, architecture, variant, os_features=tuple(features))
+    if isinstance(members.get("os.features"), list):
+        features = read_list(members, "os.features", MAX_DOCUMENT, str)
+    platform = Platform(read_text(members, "os") if "os" in members else "linux", read_text(members, "architecture"),
+                        read_text(members, "variant"), os_features=tuple(features))
+    if "variant" not in members and platform.normal().architecture == "amd64" and "x86_64" in namespaces:
+        levels = find_feature(namespaces["x86_64"].features, "level")  # a profile written by hand may have no variant
+        best = [level for level in ("v4", "v3", "v2") if levels and level in levels.places]
+        platform = replace(platform, variant=best[0] if best else "")
+    return platform
 
 
-def read_namespace(item: Any) -> Namespace:
-    n = Fields("profile: namespace", item)
-    name, features = read_name(n, "namespace"), read_features(n)
-    devices = [read_device(place, device) for place, device in enumerate(n.list("devices", MAX_DEVICES))]
-    return Namespace(name, features, devices)
-
-
-def read_device(place: int, item: Any) -> Device:
-    d = Fields("profile: device", item)
-    index = d.members.get("index")
+def read_device(place: int, members: Object) -> Device:
+    index = members.get("index")
     if type(index) is not int or not 0 <= index < 2**31 - 1:
         index = place
-    return Device(d.text("id") if d.has("id") else str(index), d.text("uuid"), index,
-                  d.members.get("secondary") is True, read_features(d))
+    return Device(read_text(members, "id") if "id" in members else str(index), read_text(members, "uuid"), index,
+                  members.get("secondary") is True, read_features(members))
 
 
-def read_features(f: Fields) -> List[Feature]:
+def read_features(members: Object) -> List[Feature]:
     features: Dict[str, Feature] = {}
-    for item in f.list("features", MAX_FEATURES):
-        m = Fields("profile: feature", item)
-        name, values = read_name(m, "name"), m.texts("values", MAX_FEATURE_VALUES)
-        for value in values:
-            if not VALUE_GRAMMAR.fullmatch(value):
-                raise m.fault(f"value '{value[:60]}' is not of a-z 0-9 _ .")
-        if name in features:
-            raise f.fault(f"feature '{name}' is listed twice")
+    for item in read_list(members, "features", MAX_FEATURES, dict):
+        name, values = read_name(item, "name"), read_list(item, "values", MAX_FEATURE_VALUES, str)
+        bad = next((value for value in values if not VALUE_GRAMMAR.fullmatch(value)), None)
+        check(bad is None, f"value '{bad}' is not of a-z 0-9 _ .")
+        check(name not in features, f"feature '{name}' is listed twice")
         features[name] = Feature(name, values)
     return list(features.values())
 
 
-def read_name(f: Fields, key: str) -> str:
-    name = f.text(key)
-    if not NAME_GRAMMAR.fullmatch(name):
-        raise f.fault(f"'{key}' is missing or not of a-z 0-9 _")
+def read_name(members: Object, key: str) -> str:
+    name = read_text(members, key)
+    check(NAME_GRAMMAR.fullmatch(name), f"'{key}' is missing or not of a-z 0-9 _")
     return name
-
-
-def supports(namespaces: Dict[str, Namespace], wanted: Property) -> bool:
-    """Has the namespace's own list the property?"""
-    namespace = namespaces.get(wanted.namespace)
-    feature = find_feature(namespace.features, wanted.feature) if namespace else None
-    return feature is not None and wanted.value in feature.places

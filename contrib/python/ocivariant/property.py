@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import List, NamedTuple, Sequence
+from typing import List, NamedTuple
 
 from .errors import MAX_LABEL, MAX_PROPERTIES, MAX_PROPERTIES_BYTES, DataError
 
 NAME_GRAMMAR = re.compile(r"[a-z0-9_]+")
 VALUE_GRAMMAR = re.compile(r"[a-z0-9_.]+")
 LABEL_GRAMMAR = re.compile(r"[a-z0-9]+([._][a-z0-9]+)*")
-_SPACE = " \t\n\r\v\f"
+WHITE_SPACE = " \t\n\r\v\f"  # that lists may have around their pieces
 
 
 class Property(NamedTuple):
@@ -25,8 +25,8 @@ class Property(NamedTuple):
 
 def parse_property(text: str) -> Property:
     """Parse "namespace :: feature :: value" with free white space. Anything else is a DataError."""
-    parts = split_trimmed(text, "::")
-    if len(parts) != 3 or not is_selector(parts):
+    parts = split_selector(text)
+    if len(parts) != 3:
         raise DataError(f"'{text[:100]}' is not a property (namespace :: feature :: value, lower case)")
     return Property(*parts)
 
@@ -36,7 +36,7 @@ def parse_properties(text: str) -> List[Property]:
     bytes, more than 512 properties or a bad one is a DataError."""
     if len(text.encode("utf-8", "surrogatepass")) > MAX_PROPERTIES_BYTES or text.count(",") >= MAX_PROPERTIES:
         raise DataError(f"more than {MAX_PROPERTIES_BYTES} bytes or {MAX_PROPERTIES} properties")
-    if not text.strip(_SPACE):
+    if not text.strip(WHITE_SPACE):
         return []
     return sorted({parse_property(piece) for piece in text.split(",")})
 
@@ -51,21 +51,12 @@ def valid_label(label: str) -> bool:
     return len(label) <= 48 and bool(LABEL_GRAMMAR.fullmatch(label))
 
 
-def is_selector(parts: Sequence[str]) -> bool:
-    """Are the parts a namespace, and may be a feature and a value of it?"""
+def split_selector(text: str) -> List[str]:
+    """A namespace, and may be a feature and a value of it, with free white space; else none."""
+    parts = [part.strip(WHITE_SPACE) for part in text.split("::")]
     grammars = (NAME_GRAMMAR, NAME_GRAMMAR, VALUE_GRAMMAR)
-    return len(parts) <= 3 and all(grammar.fullmatch(part) for grammar, part in zip(grammars, parts))
-
-
-def split_trimmed(text: str, separator: str) -> List[str]:
-    """The pieces without the white space that lists may have around them."""
-    return [piece.strip(_SPACE) for piece in text.split(separator)]
-
-
-def list_pieces(text: str) -> List[str]:
-    """Split at commas. Behind a final comma there is no piece."""
-    pieces = split_trimmed(text.strip(_SPACE), ",")
-    return pieces if pieces[-1] else pieces[:-1]
+    good = len(parts) <= 3 and all(grammar.fullmatch(part) for grammar, part in zip(grammars, parts))
+    return parts if good else []
 
 
 def lower(text: str) -> str:

@@ -152,6 +152,14 @@ class Read(unittest.TestCase):
             with self.subTest(label):
                 self.assertEqual((ocivariant.readable_label(label), ocivariant.valid_label(label)), (read, write))
 
+    def test_references(self):
+        for text, whole in (("app", "docker.io/library/app:latest"), ("[::1]:5000/a/b:1", "[::1]:5000/a/b:1"),
+                            ("a@sha256:" + "0" * 64, "docker.io/library/a@sha256:" + "0" * 64)):
+            self.assertEqual(str(ocivariant.parse_reference(text)), whole)
+        for text in ("", "a:", "A", "a:1\n", "a.b:\u0661/c", "0" * 64, "a@sha256:0"):
+            with self.subTest(text), self.assertRaises(ocivariant.InvalidError):
+                ocivariant.parse_reference(text)
+
     def test_platforms(self):
         def platform_of(text):
             return Platform(*text.split("/"))

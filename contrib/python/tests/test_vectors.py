@@ -5,7 +5,7 @@ import json
 import os
 import unittest
 
-from ocivariant.vectors import answer_to
+from .vectors import answer_to
 
 from .short_forms import expand, make_strings
 

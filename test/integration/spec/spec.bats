@@ -41,7 +41,7 @@ go_here()
 
 @test "the Python package answers all vectors, by itself" {
     cd "$OCV_TOP/contrib/python" || return 1
-    run -0 "$SPEC/check-vectors" -- python3 -m ocivariant.vectors
+    PYTHONPATH=. run -0 "$SPEC/check-vectors" -- python3 tests/vectors.py
     [[ $output == *" vectors: 0 differences" ]]
     run -0 python3 -m unittest discover -s tests -t .
 }
@@ -62,11 +62,11 @@ PY
         rm -rf "$BATS_TEST_TMPDIR/q/ocivariant"
         mv "$BATS_TEST_TMPDIR/p" "$BATS_TEST_TMPDIR/q/ocivariant"
         slip="$file: $from -> $to"
-        PYTHONPATH=$BATS_TEST_TMPDIR/q run ! "$SPEC/check-vectors" -- python3 -m ocivariant.vectors
+        PYTHONPATH=$BATS_TEST_TMPDIR/q run ! "$SPEC/check-vectors" -- python3 "$OCV_TOP/contrib/python/tests/vectors.py"
         [[ $output != *" vectors: 0 differences" ]] || { echo "$slip" && false; }
     done <<'TABLE'
 platform.py|"armel": "v6"|"armel": "v7"
-platform.py|min(minor + 5, 9)|min(minor + 4, 9)
+platform.py|max(place - 5, 0)|max(place - 4, 0)
 platform.py|("arm64", "9"): "v9"|("arm64", "9"): "v8"
 TABLE
 }

@@ -8,14 +8,15 @@ import json
 import sys
 from typing import Any, Dict
 
-from . import code
-from .errors import DataError, InvalidError
-from .index import known_digest, parse_index, well_formed_digest
-from .options import Options
-from .platform import Platform, hidden_variant, match_platform
-from .profiles import parse_profile
-from .property import parse_properties, readable_label, valid_label
-from .decision import resolve
+from ocivariant import code
+from ocivariant.errors import DataError, InvalidError
+from ocivariant.index import known_digest, parse_index, well_formed_digest
+from ocivariant.options import Options
+from ocivariant.platform import Platform, hidden_variant, match_platform
+from ocivariant.profiles import parse_profile
+from ocivariant.property import parse_properties, readable_label, valid_label
+from ocivariant.decision import resolve
+from ocivariant.reference import parse_reference
 
 
 def answer_to(question: Dict[str, Any]) -> Dict[str, Any]:
@@ -33,6 +34,8 @@ def answer_to(question: Dict[str, Any]) -> Dict[str, Any]:
     if kind == "platform":
         why = match_platform(platform_of(question["host"]), platform_of(question["entry"]))[1]
         return {"match": True} if why == code.NONE else {"match": False, "code": why}
+    if kind == "reference":
+        return reference(text)
     return {"error": "kind"}
 
 
@@ -62,6 +65,13 @@ def properties(text: str) -> Dict[str, Any]:
         return {"properties": [str(one) for one in parse_properties(text)]}
     except DataError:
         return {"error": "properties"}
+
+
+def reference(text: str) -> Dict[str, Any]:
+    try:
+        return {key: part for key, part in vars(parse_reference(text)).items() if part}
+    except InvalidError:
+        return {"error": "reference"}
 
 
 def document(question: Dict[str, Any], key: str) -> bytes:
