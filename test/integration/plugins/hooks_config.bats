@@ -185,6 +185,20 @@ verified()
     [[ $output == *"misfit   podman: localhost/cuda:13: $NEWER"$'\n'* ]]
     run -0 verified podman warn
     [[ $output == *"warning  podman: localhost/cuda:13: $NEWER"$'\n'* ]]
+    # with tag rules the family counts, as it does for the hook
+    tar -C "$BATS_TEST_TMPDIR" -c file | podman import --change 'ENV NVIDIA_REQUIRE_CUDA="cuda>=12.5"' - docker.io/tensorflow/tensorflow:2.18.0-gpu >/dev/null 2>&1 3>&-
+    run -5 verified podman enforce
+    [[ $output == *"warning  podman: docker.io/tensorflow/tensorflow:2.18.0-gpu: "*"by CUDA minor-version compatibility"* ]]
+    local rule
+    for rule in '{"*/tensorflow/**": {tag_rules: on}}' '{"*/tensorflow/**": {tag_rules: off}}'; do
+        printf 'config_policy: enforce\ntag_rules: on\nrepositories: %s\n' "$rule" >"$BATS_TEST_TMPDIR/rules.yaml"
+        OCV_DATADIR=$OCV_TOP/plugins run -5 "$VARIANTCTL" verify --config "$BATS_TEST_TMPDIR/rules.yaml" --profile "$STATE/h100-535.json" --from podman
+        if [[ $rule == *on* ]]; then
+            [[ $output == *"misfit   podman: docker.io/tensorflow/tensorflow:2.18.0-gpu: by its tag's family it does not run here: "* ]]
+        else
+            [[ $output == *"warning  podman: docker.io/tensorflow/tensorflow:2.18.0-gpu: "* ]]
+        fi
+    done
 }
 
 @test "verify: containerd" {
