@@ -146,7 +146,6 @@ func (d Device) answersTo(text string) bool {
 	}
 	text, id := lower(text), lower(d.ID)
 	// "0000:3b:00.0" and nvidia-smi's "00000000:3b:00.0" are one address
-	addresses := strings.Count(id, ":") > 1 && strings.Count(text, ":") > 1
 	return text == id || text == lower(d.UUID) || len(id) > 5 && id[4] == ':' && id[5:] == text ||
-		addresses && strings.TrimLeft(id, "0") == strings.TrimLeft(text, "0")
+		strings.Count(id, ":") > 1 && strings.TrimLeft(id, "0") == strings.TrimLeft(text, "0")
 }

@@ -45,9 +45,8 @@ class Device:
             return len(number) < 20 and int(number) == self.index
         text, own = lower(text), lower(self.id)
         # "0000:3b:00.0" and nvidia-smi's "00000000:3b:00.0" are one address
-        addresses = own.count(":") > 1 and text.count(":") > 1
         return text in (own, lower(self.uuid)) or own[4:5] == ":" and own[5:] == text or \
-            addresses and own.lstrip("0") == text.lstrip("0")
+            own.count(":") > 1 and own.lstrip("0") == text.lstrip("0")
 
 
 @dataclass
