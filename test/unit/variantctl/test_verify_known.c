@@ -41,16 +41,18 @@ START_TEST(test_lesser)
                   err.message);
     struct known_image known = {.digest = ocv_index_entry(index, 0)->digest,
                                 .repository = "r.example/app"};
+    const struct ocv_fit_host host = {.profile = profile, .records = directory};
     ocv_buffer_init(&reason, 4096);
     ck_assert_int_eq(ocv_buffer_printf(&reason, &err, "runs by compatibility"), OCV_OK);
-    ck_assert_int_eq(known_best(directory, &known, profile, NULL, &reason), OCV_VERDICT_LESSER);
+    ck_assert_int_eq(known_best(&host, &known, NULL, &reason), OCV_VERDICT_LESSER);
     ck_assert_str_eq(reason.data, "b fits it better");
     known.digest = ocv_index_entry(index, 1)->digest;
-    ck_assert_int_eq(known_best(directory, &known, profile, NULL, &reason), OCV_VERDICT_OPEN);
+    ck_assert_int_eq(known_best(&host, &known, NULL, &reason), OCV_VERDICT_OPEN);
     ck_assert_str_eq(reason.data, "b fits it better");
     ocv_auto(ocv_profile) none = parse_profile("{\"platform\":{\"os\":\"linux\",\"architecture\":"
                                                "\"amd64\"},\"namespaces\":[]}");
-    ck_assert_int_eq(known_best(directory, &known, none, NULL, NULL), OCV_VERDICT_MISFIT);
+    const struct ocv_fit_host bare = {.profile = none, .records = directory};
+    ck_assert_int_eq(known_best(&bare, &known, NULL, NULL), OCV_VERDICT_MISFIT);
     free(text);
 }
 END_TEST
