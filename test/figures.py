@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How large the house is, and how it reads: figures of the product's C, without tests and generated files.
+"""How large the house is, and how it reads: figures of the product's C and of the Go and Python readers, without tests
+and generated files.
 
     test/figures.py             the figures
     test/figures.py --rooms     a table of the directories, as docs/internals/architecture.md has it"""
+import ast
 import re
 import subprocess
 import sys
@@ -43,6 +45,23 @@ def code(text):
     return re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)
 
 
+def statements(pattern):
+    """Lines of the files that hold more than white space, a comment, documentation or closing brackets."""
+    count = 0
+    for path in subprocess.run(["git", "ls-files", pattern], check=True, capture_output=True, text=True).stdout.split():
+        if path.endswith("_test.go"):
+            continue
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        lines = text.splitlines()
+        for node in ast.walk(ast.parse(text)) if path.endswith(".py") else ():
+            body = getattr(node, "body", None)
+            if isinstance(body, list) and body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+                lines[body[0].lineno - 1:body[0].end_lineno] = [""] * (body[0].end_lineno - body[0].lineno + 1)
+        count += sum(re.match(r"\s*($|//|#|[])}]+,?$)", line) is None for line in lines)
+    return count
+
+
 def figures(files):
     found = [(path, *function) for path, lines in files.items() for function in functions(lines)]
     total = sum(map(len, files.values()))
@@ -60,6 +79,8 @@ def figures(files):
     print(f"headers                             {sum(path.endswith('.h') for path in files)}")
     print(f"files under 60 lines                {sum(len(lines) < 60 for lines in files.values())}")
     print(f"if (status == OCV_OK) rungs         {rungs}")
+    print(f"Go reader, lines with statements    {statements('contrib/go/ocivariant/*.go') - statements('contrib/go/ocivariant/cmd/*.go')}")
+    print(f"Python reader                       {statements('contrib/python/ocivariant/*.py')}")
 
 
 def rooms(files):

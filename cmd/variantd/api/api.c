@@ -3,7 +3,6 @@
  * the daemon's credentials can read is for root and the group `ocivariant`. */
 #include "cmd/variantd/api/api.h"
 
-#include "cmd/variantd/api/api_internal.h"
 #include "cmd/variantd/common/budget.h"
 #include "cmd/variantd/fit/image_fit.h"
 #include "cmd/variantd/http/httpd.h"

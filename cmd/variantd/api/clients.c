@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Who asks over the unix socket, and how many threads they may take. */
-#include "cmd/variantd/api/api_internal.h"
+#include "cmd/variantd/api/api.h"
 
 #include <grp.h>
 #include <pthread.h>

@@ -25,9 +25,7 @@ const (
 )
 
 // Client asks this node's variantd. Any number of goroutines may use one.
-type Client struct {
-	http http.Client
-}
+type Client struct{ http http.Client }
 
 // Answer is variantd's decision (dev.ocivariant.decision/v1), without the sentences for people.
 type Answer struct {

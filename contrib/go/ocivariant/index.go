@@ -276,6 +276,4 @@ func WellFormedDigest(digest string) bool {
 }
 
 // KnownDigest tells whether it is a sha256 or sha512 digest, against which content can be checked.
-func KnownDigest(digest string) bool {
-	return registeredGrammar.MatchString(digest)
-}
+func KnownDigest(digest string) bool { return registeredGrammar.MatchString(digest) }

@@ -84,10 +84,6 @@ func (p Platform) normal() Platform {
 }
 
 // HiddenVariant is the platform.variant that hides the entry of a label from clients that know nothing of variants.
-func HiddenVariant(label string) string {
-	return "x-" + strings.ReplaceAll(label, ".", "-")
-}
+func HiddenVariant(label string) string { return "x-" + strings.ReplaceAll(label, ".", "-") }
 
-func isHidden(variant string) bool {
-	return strings.HasPrefix(variant, "x-")
-}
+func isHidden(variant string) bool { return strings.HasPrefix(variant, "x-") }

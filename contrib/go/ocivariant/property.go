@@ -10,9 +10,7 @@ import (
 )
 
 // Property is one thing that an image needs or a host has.
-type Property struct {
-	Namespace, Feature, Value string
-}
+type Property struct{ Namespace, Feature, Value string }
 
 const whiteSpace = " \t\n\r\v\f" // that lists may have around their pieces
 
@@ -27,9 +25,7 @@ var (
 )
 
 // String returns the canonical form, "namespace :: feature :: value".
-func (p Property) String() string {
-	return p.Namespace + " :: " + p.Feature + " :: " + p.Value
-}
+func (p Property) String() string { return p.Namespace + " :: " + p.Feature + " :: " + p.Value }
 
 // ParseProperty parses "namespace :: feature :: value" with free white space. Anything else is [ErrData].
 func ParseProperty(text string) (_ Property, err error) {
@@ -75,6 +71,4 @@ func ValidLabel(label string) bool {
 }
 
 // lower changes ASCII letters alone.
-func lower(text string) string {
-	return capitals.ReplaceAllStringFunc(text, strings.ToLower)
-}
+func lower(text string) string { return capitals.ReplaceAllStringFunc(text, strings.ToLower) }

@@ -9,9 +9,7 @@ import (
 )
 
 // Reference is the name of an image. Tag or Digest may be "", but not both of them.
-type Reference struct {
-	Host, Repository, Tag, Digest string
-}
+type Reference struct{ Host, Repository, Tag, Digest string }
 
 var (
 	hostSign    = regexp.MustCompile(`[.:A-Z]|^localhost$`)
