@@ -8,8 +8,10 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/exit_code.h"
 #include "lib/base/format/encodings.h"
+#include "lib/base/text.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -114,40 +116,61 @@ static int lint_layout(struct lint_request *r, const char *text, const char *dir
     return status;
 }
 
+/* A directory may be given without "oci:"; a registry cannot have such a name. */
+static bool is_layout_directory(const char *text)
+{
+    char marker[PATH_MAX];
+    return snprintf(marker, sizeof(marker), "%s/oci-layout", text) < (int)sizeof(marker) &&
+           access(marker, F_OK) == 0;
+}
+
+static bool is_file(const char *text)
+{
+    struct stat st;
+    return !strcmp(text, "-") || text[0] == '/' || !strncmp(text, "./", 2) ||
+           !strncmp(text, "../", 3) || lint_is_source(text) || ocv_text_ends(text, ".json") ||
+           (stat(text, &st) == 0 && S_ISREG(st.st_mode));
+}
+
 static int lint_argument(struct lint_request *r, const char *text)
 {
     ocv_auto_free char *dir = NULL;
     ocv_auto_free char *tag = NULL;
-    ocv_auto_free char *marker = NULL;
     ocv_auto_free char *name = NULL;
     bool layout = image_split_layout(text, &dir, &tag);
     if (layout && !tag)
         return lint_layout(r, text, dir ? dir : "");
-    /* A directory may be given without "oci:"; a registry cannot have such a name. */
-    if (layout || asprintf(&marker, "%s/oci-layout", text) < 0)
-        marker = NULL;
-    if (marker && access(marker, F_OK) == 0 && asprintf(&name, "oci:%s", text) < 0)
-        name = NULL;
+    if (!layout && is_layout_directory(text) && asprintf(&name, "oci:%s", text) < 0)
+        return OCV_ERR_NOMEM;
     if (name)
         return lint_layout(r, name, text);
-    struct stat st;
-    size_t len = strlen(text);
-    bool file = !strcmp(text, "-") || text[0] == '/' || !strncmp(text, "./", 2) ||
-                !strncmp(text, "../", 3) || lint_is_source(text) ||
-                (len > 5 && !strcmp(text + len - 5, ".json")) ||
-                (stat(text, &st) == 0 && S_ISREG(st.st_mode));
     r->named = true;
-    int status = lint_input(r, text, file && !layout);
+    int status = lint_input(r, text, !layout && is_file(text));
     r->named = false;
     return status;
+}
+
+/* Compiling tag rules takes longer than checking an index: the only image needs those of its
+ * repository. */
+static int load_rules(struct lint_request *r, char **arguments, struct ocv_error *err)
+{
+    ocv_auto(ocv_reference) only = NULL;
+    const char *image = arguments[0];
+    bool alone = image && !arguments[1] && !r->n_files && !is_layout_directory(image) &&
+                 !is_file(image) && strncmp(image, "oci:", 4) != 0;
+    const char *of = r->lint.repository ? r->lint.repository : image;
+    if (alone && ocv_reference_parse(of, &only, NULL) < 0)
+        only = NULL;
+    OCV_TRY(rules_load(r->cli, only, &r->rules, err));
+    r->lint.tag_rules = r->rules;
+    return OCV_OK;
 }
 
 int lint_run(struct lint_request *r, char **arguments, struct ocv_error *err)
 {
     OCV_TRY(cli_load(r->cli, err));
     OCV_TRY(lint_settings_read(r->cli, r->settings, &r->config, err));
-    OCV_TRY(rules_load(r->cli, NULL, &r->rules, err));
-    r->lint.tag_rules = r->rules;
+    OCV_TRY(load_rules(r, arguments, err));
     for (size_t i = 0; i < r->n_files; i++)
         OCV_TRY(lint_input(r, r->files[i], true));
     for (size_t i = 0; arguments[i]; i++)
