@@ -2,9 +2,10 @@
 /* What docker, podman and ctr print about their images, as `variantctl verify` reads it: an image
  * that is visited has a place and names within bounds. The first byte: JSON of docker and podman,
  * or rows of ctr. */
-#include "cmd/variantctl/verify/sources.c"
-
-#include "cmd/variantctl/verify/client.c"
+#include "cmd/variantctl/engines/client.c"
+#include "cmd/variantctl/engines/containerd.c"
+#include "cmd/variantctl/engines/docker.c"
+#include "cmd/variantctl/engines/inspect.c"
 
 #include <stdint.h>
 
@@ -36,15 +37,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!size)
         return 0;
     if (data[0] & 1) {
-        const struct engine_walk walk = {.engine = "docker", .visit = visit_any, .data = &bytes};
+        const struct engine_walk walk = {.where = "docker", .visit = visit_any, .data = &bytes};
         json_t *list = json_loadb((const char *)data + 1, size - 1, 0, NULL);
-        check(visit_list(&walk, list) == OCV_OK);
+        check(engine_visit_inspected(&walk, list) == OCV_OK);
         (void)is_listed(list, "sha256:00");
         json_decref(list);
         return 0;
     }
-    struct namespace_walk rows = {
-        .where = "containerd:default", .visit = visit_any, .data = &bytes};
+    struct engine_walk rows = {.where = "containerd:default", .visit = visit_any, .data = &bytes};
     char *text = strndup((const char *)data + 1, size - 1), *rest = text, *line;
     while (text && (line = client_next_line(&rest)))
         check(visit_row(&rows, line, NULL) == OCV_OK);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cmd/variantctl/verify/verify_verb.h"
+#include "cmd/variantctl/engines/engines.h"
 
 #include "lib/base/cleanup.h"
+#include "lib/base/format/json.h"
 #include "lib/base/system/spawn.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,34 +52,23 @@ char *client_next_line(char **rest)
     return line && *line ? line : NULL;
 }
 
-static int visit_lines(const struct ocv_buffer *text, client_visit visit, void *data,
-                       struct ocv_error *err)
-{
-    char *rest = text->len ? text->data : NULL, *line;
-    while ((line = client_next_line(&rest)))
-        OCV_TRY(visit(data, line, err));
-    return OCV_OK;
-}
-
 int client_each_line(const char *const argv[], client_visit visit, void *data,
                      struct ocv_error *err)
 {
     ocv_auto_buffer text;
     ocv_buffer_init(&text, CLIENT_OUTPUT_MAX);
     OCV_TRY(client_capture(argv, &text, err));
-    return visit_lines(&text, visit, data, err);
+    char *rest = text.len ? text.data : NULL, *line;
+    while ((line = client_next_line(&rest)))
+        OCV_TRY(visit(data, line, err));
+    return OCV_OK;
 }
 
-int client_each_namespace(client_visit visit, void *data, struct ocv_error *err)
+json_t *client_json(const char *const argv[])
 {
-    const char *const argv[] = {"ctr", "namespaces", "ls", "-q", NULL};
-    /* ctr waits ten seconds for a socket that does not exist. */
-    const char *address = getenv("CONTAINERD_ADDRESS");
-    const char *socket = address && *address ? address : "/run/containerd/containerd.sock";
-    if (access(socket, F_OK) < 0)
-        return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: %s", socket, strerror(errno));
     ocv_auto_buffer text;
     ocv_buffer_init(&text, CLIENT_OUTPUT_MAX);
-    OCV_TRY(client_capture_first(argv, &text, err));
-    return visit_lines(&text, visit, data, err);
+    if (client_capture(argv, &text, NULL) < 0 || !text.len)
+        return NULL;
+    return ocv_json_load_any(text.data, text.len, CLIENT_VALUES_MAX, 0, NULL);
 }

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cmd/variantctl/engines/engines.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+
+#include <string.h>
+
+static const struct engine *const engines[] = {&engine_docker, &engine_podman, &engine_containerd,
+                                               &engine_cri, &engine_layout};
+#define ENGINES (sizeof(engines) / sizeof(*engines))
+
+static const struct engine *find(const char *where, struct ocv_error *err)
+{
+    const char *names[ENGINES], *meant;
+    char question[OCV_NEAREST_QUESTION_MAX];
+    size_t n = strcspn(where, ":");
+    for (size_t i = 0; i < ENGINES; i++) {
+        const struct engine *e = engines[i];
+        names[i] = e->name;
+        bool fits = where[n] ? e->argument && (*e->argument != '/' || where[n + 1] == '/')
+                             : !e->argument || *e->argument == '/';
+        if (fits && strncmp(e->name, where, n) == 0 && !e->name[n])
+            return e;
+    }
+    meant = ocv_nearest(where, names, ENGINES);
+    ocv_error_set(err, OCV_ERR_INVALID,
+                  "invalid value '%.100s' for --from: docker, podman, containerd, cri[:/SOCKET] or "
+                  "oci:DIR%s",
+                  where, ocv_nearest_question(meant, question));
+    return NULL;
+}
+
+int local_images(const char *where, const struct ocv_profile *profile, local_image_visit visit,
+                 void *data, struct ocv_error *err)
+{
+    const struct engine *engine = find(where, err);
+    struct engine_walk walk = {.where = where, .profile = profile, .visit = visit, .data = data};
+    return engine ? engine->images(&walk, err) : OCV_ERR_INVALID;
+}
+
+int local_containers(const char *where, local_image_visit visit, void *data, struct ocv_error *err)
+{
+    const struct engine *engine = find(where, err);
+    struct engine_walk walk = {.where = where, .visit = visit, .data = data};
+    if (!engine)
+        return OCV_ERR_INVALID;
+    return engine->containers ? engine->containers(&walk, err) : OCV_OK;
+}
+
+bool local_images_complete(struct ocv_completion *c, const char *kind)
+{
+    if (strcmp(kind, "PLACE") != 0)
+        return false;
+    for (size_t i = 0; i < ENGINES; i++)
+        if (engines[i] != &engine_layout)
+            ocv_complete_offer(c, engines[i]->name, NULL);
+    complete_layout(c, "");
+    return true;
+}
+
+static int look_at(const struct local_walk *walk, const char *where, bool named,
+                   struct ocv_error *err)
+{
+    struct ocv_error why = {0};
+    int status = walk->look(walk->data, where, &why);
+    if (status == OCV_ERR_NOMEM)
+        return ocv_error_nomem(err);
+    if (status < 0 && named && status != OCV_ERR_ENGINE) {
+        *err = why;
+        return status;
+    }
+    return status < 0 ? walk->missed(walk->data, where, &why) : OCV_OK;
+}
+
+int local_walk(const struct local_walk *walk, struct ocv_error *err)
+{
+    for (size_t i = 0; i < walk->named->n; i++)
+        OCV_TRY(look_at(walk, walk->named->texts[i], true, err));
+    for (size_t i = 0; i < ENGINES && !walk->named->n; i++)
+        if (engines[i]->always)
+            OCV_TRY(look_at(walk, engines[i]->name, false, err));
+    return OCV_OK;
+}
