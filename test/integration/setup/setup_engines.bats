@@ -176,28 +176,28 @@ as_user()
     chmod 711 "$STATE"
     mkdir "$USER_HOME"
     install -d -o 65534 -g 65534 -m 700 "$STATE/user-run" # podman makes directories there to tell its version
-    cp "$VARIANTCTL" "$USER_HOME"
-    [ -n "${OCV_INSTALLED:-}" ] || cp "$OCV_BUILD"/libocivariant*.so.[0-9] "$USER_HOME"
-    mkdir -p "$USER_HOME/.config/containers"
+    mkdir -p "$USER_HOME/bin" "$USER_HOME/lib" "$USER_HOME/.config/containers"
+    cp "$VARIANTCTL" "$USER_HOME/bin"
+    [ -n "${OCV_INSTALLED:-}" ] || cp "$OCV_BUILD"/lib/libocivariant*.so.[0-9] "$USER_HOME/lib"
     printf '[[registry]]\nlocation = "%s"\ninsecure = true\n' "$UPSTREAM" >"$USER_HOME/.config/containers/registries.conf"
     chown -R 65534:65534 "$USER_HOME"
     before=$(TREE=$USER_HOME picture)
     for engine in containerd docker crio; do
-        run -2 as_user "$USER_HOME/variantctl" setup "$engine" --registry docker.io
+        run -2 as_user "$USER_HOME/bin/variantctl" setup "$engine" --registry docker.io
         [[ $output == *"only root can change"*"rootless Docker or containerd has a network of its own"* ]]
     done
-    run -0 as_user "$USER_HOME/variantctl" setup podman --registry "$UPSTREAM" --listen "$MIRROR" --dry-run
+    run -0 as_user "$USER_HOME/bin/variantctl" setup podman --registry "$UPSTREAM" --listen "$MIRROR" --dry-run
     diff <(printf '%s\n' "$before") <(TREE=$USER_HOME picture)
-    run -0 as_user "$USER_HOME/variantctl" setup podman --registry "$UPSTREAM" --listen "$MIRROR"
+    run -0 as_user "$USER_HOME/bin/variantctl" setup podman --registry "$UPSTREAM" --listen "$MIRROR"
     [[ $output == *"wrote $USER_HOME/.config/containers/registries.conf.d/50-ocivariant.conf"* ]]
     run -0 as_user skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/app:1"
     [ "$output" = mirror ]
-    run -0 as_user "$USER_HOME/variantctl" setup podman --registry "$UPSTREAM" --listen "$MIRROR"
+    run -0 as_user "$USER_HOME/bin/variantctl" setup podman --registry "$UPSTREAM" --listen "$MIRROR"
     [[ $output == *"nothing to change"* ]]
     # the machine shows who owns the socket, and that no variantd reports it as its own
-    run -5 as_user "$USER_HOME/variantctl" setup podman --status
+    run -5 as_user "$USER_HOME/bin/variantctl" setup podman --status
     [[ $output == *"not variantd, but a program of user 0 listens at $MIRROR"* ]]
-    run -0 as_user "$USER_HOME/variantctl" setup podman --uninstall
+    run -0 as_user "$USER_HOME/bin/variantctl" setup podman --uninstall
     diff <(printf '%s\n' "$before") <(TREE=$USER_HOME picture)
     run -0 as_user skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/app:1"
     [ "$output" = upstream ]
@@ -206,11 +206,11 @@ as_user()
     mkdir -p "$ETC/registries.conf.d"
     cp /etc/containers/policy.json "$ETC"
     mv "$USER_HOME/.config/containers/registries.conf" "$ETC/registries.conf.d/99-late.conf"
-    run -0 as_user "$USER_HOME/variantctl" setup podman --registry "$UPSTREAM" --listen "$MIRROR"
+    run -0 as_user "$USER_HOME/bin/variantctl" setup podman --registry "$UPSTREAM" --listen "$MIRROR"
     [ "$(grep -c 'insecure = true' "$USER_HOME/.config/containers/registries.conf.d/50-ocivariant.conf")" = 2 ]
     run -0 as_user skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/app:1"
     [ "$output" = mirror ]
-    run -0 as_user "$USER_HOME/variantctl" setup podman --uninstall
+    run -0 as_user "$USER_HOME/bin/variantctl" setup podman --uninstall
     run -0 as_user skopeo inspect --format '{{.Labels.from}}' "docker://$UPSTREAM/demo/app:1"
     [ "$output" = upstream ]
 }
