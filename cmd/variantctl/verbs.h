@@ -58,6 +58,9 @@ int cmd_verify(struct cli *cli, int argc, char **argv);
 int cmd_match(struct cli *cli, int argc, char **argv);
 int cmd_claim(struct cli *cli, int argc, char **argv);
 int cmd_export(struct cli *cli, int argc, char **argv);
+int cmd_export_backendai(struct cli *cli, int argc, char **argv);
+int cmd_export_nfd(struct cli *cli, int argc, char **argv);
+int cmd_export_slurm(struct cli *cli, int argc, char **argv);
 int cmd_fleet(struct cli *cli, int argc, char **argv);
 int cmd_setup(struct cli *cli, int argc, char **argv);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl export backendai: this machine's part of an agent's heartbeat. */
-#include "cmd/variantctl/export/export_verbs.h"
+#include "cmd/variantctl/verbs.h"
 #include "lib/base/cleanup.h"
 
 #define ESSENCE_MAX (64u * 1024 * 1024)

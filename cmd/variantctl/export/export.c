@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl export VERB: what a machine supports, in the formats of schedulers. */
-#include "cmd/variantctl/export/export_verbs.h"
+#include "cmd/variantctl/verbs.h"
 
 #include <string.h>
 

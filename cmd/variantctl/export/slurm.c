@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl export slurm: the features of nodes. */
 #include "lib/internal/slurm/slurm.h"
-#include "cmd/variantctl/export/export_verbs.h"
 #include "cmd/variantctl/fleet/fleet_verbs.h"
+#include "cmd/variantctl/verbs.h"
 #include "lib/base/cleanup.h"
 
 #include <string.h>
