@@ -5,7 +5,6 @@
 #include "lib/base/format/json.h"
 #include "lib/base/system/spawn.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define ERRORS_MAX 4096  /* size of the end of its errors that is searched */

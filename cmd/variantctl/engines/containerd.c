@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PLACE_MAX 300
-
 /* "REF TYPE DIGEST SIZE ...": ctr has no other format; its first three columns have never changed.
  */
 static int visit_row(void *data, char *line, struct ocv_error *err)
@@ -28,17 +26,16 @@ static int visit_row(void *data, char *line, struct ocv_error *err)
 }
 
 /* The namespace of "containerd:NAMESPACE". */
-static char *namespace_of(const char *place, char out[PLACE_MAX])
+static const char *namespace_of(const char *place)
 {
-    snprintf(out, PLACE_MAX, "%s", place + strlen("containerd:"));
-    return out;
+    return place + strlen("containerd:");
 }
 
 /* `name`: of one image, or NULL. */
 static int list_images(struct engine_walk *walk, const char *name, struct ocv_error *err)
 {
-    char filter[1100], ns[PLACE_MAX];
-    const char *const argv[] = {"ctr",    "--namespace", namespace_of(walk->where, ns),
+    char filter[1100];
+    const char *const argv[] = {"ctr",    "--namespace", namespace_of(walk->where),
                                 "images", "ls",          name ? filter : NULL,
                                 NULL};
     if (name && snprintf(filter, sizeof(filter), "name==%s", name) >= (int)sizeof(filter))
@@ -49,9 +46,8 @@ static int list_images(struct engine_walk *walk, const char *name, struct ocv_er
 static int visit_task(void *data, char *id, struct ocv_error *err)
 {
     const struct engine_walk *walk = data;
-    char ns[PLACE_MAX];
     const char *const argv[] = {
-        "ctr", "--namespace", namespace_of(walk->where, ns), "containers", "info", id, NULL};
+        "ctr", "--namespace", namespace_of(walk->where), "containers", "info", id, NULL};
     ocv_auto_json *info = client_json(argv);
     const json_t *spec = json_object_get(info, "Spec");
     const char *image = ocv_json_text(info, "Image");
@@ -68,8 +64,7 @@ static int visit_task(void *data, char *id, struct ocv_error *err)
 
 static int list_tasks(struct engine_walk *walk, const char *name, struct ocv_error *err)
 {
-    char ns[PLACE_MAX];
-    const char *const argv[] = {"ctr", "--namespace", namespace_of(walk->where, ns), "tasks", "ls",
+    const char *const argv[] = {"ctr", "--namespace", namespace_of(walk->where), "tasks", "ls",
                                 "-q",  NULL};
     (void)name;
     return client_each_line(argv, visit_task, walk, err);
@@ -83,7 +78,7 @@ static int each_namespace(struct engine_walk *walk,
     const char *const argv[] = {"ctr", "namespaces", "ls", "-q", NULL};
     /* ctr waits ten seconds for a socket that does not exist. */
     const char *address = getenv("CONTAINERD_ADDRESS");
-    const char *socket = address && *address ? address : "/run/containerd/containerd.sock";
+    const char *socket = address && *address ? address : CONTAINERD_SOCKET;
     if (access(socket, F_OK) < 0)
         return ocv_error_set(err, OCV_ERR_NOT_FOUND, "%s: %s", socket, strerror(errno));
     ocv_auto_buffer text;
@@ -91,7 +86,7 @@ static int each_namespace(struct engine_walk *walk,
     OCV_TRY(client_capture_first(argv, &text, err));
     char *rest = text.len ? text.data : NULL, *ns;
     while ((ns = client_next_line(&rest))) {
-        char place[PLACE_MAX];
+        char place[300];
         struct engine_walk one = *walk;
         snprintf(place, sizeof(place), "containerd:%.250s", ns);
         one.where = place;

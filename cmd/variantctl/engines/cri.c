@@ -8,12 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CRI_SOCKET "/run/containerd/containerd.sock"
-
 const char *local_images_socket(const char *where)
 {
     if (strcmp(where, "cri") == 0)
-        return CRI_SOCKET;
+        return CONTAINERD_SOCKET;
     return strncmp(where, "cri:/", 5) == 0 ? where + 4 : NULL;
 }
 

@@ -5,24 +5,32 @@
 
 #include <string.h>
 
+/* `verify --help` and the message of find() name them, too. */
 static const struct engine *const engines[] = {&engine_docker, &engine_podman, &engine_containerd,
                                                &engine_cri, &engine_layout};
 #define ENGINES (sizeof(engines) / sizeof(*engines))
 
+/* A path may follow the name; anything else has to. */
+static bool stands_alone(const struct engine *e)
+{
+    return !e->argument || *e->argument == '/';
+}
+
 static const struct engine *find(const char *where, struct ocv_error *err)
 {
-    const char *names[ENGINES], *meant;
+    const char *names[ENGINES];
     char question[OCV_NEAREST_QUESTION_MAX];
-    size_t n = strcspn(where, ":");
+    size_t n = strcspn(where, ":"), n_names = 0;
     for (size_t i = 0; i < ENGINES; i++) {
         const struct engine *e = engines[i];
-        names[i] = e->name;
         bool fits = where[n] ? e->argument && (*e->argument != '/' || where[n + 1] == '/')
-                             : !e->argument || *e->argument == '/';
+                             : stands_alone(e);
         if (fits && strncmp(e->name, where, n) == 0 && !e->name[n])
             return e;
+        if (stands_alone(e))
+            names[n_names++] = e->name;
     }
-    meant = ocv_nearest(where, names, ENGINES);
+    const char *meant = ocv_nearest(where, names, n_names);
     ocv_error_set(err, OCV_ERR_INVALID,
                   "invalid value '%.100s' for --from: docker, podman, containerd, cri[:/SOCKET] or "
                   "oci:DIR%s",
@@ -52,7 +60,7 @@ bool local_images_complete(struct ocv_completion *c, const char *kind)
     if (strcmp(kind, "PLACE") != 0)
         return false;
     for (size_t i = 0; i < ENGINES; i++)
-        if (engines[i] != &engine_layout)
+        if (stands_alone(engines[i]))
             ocv_complete_offer(c, engines[i]->name, NULL);
     complete_layout(c, "");
     return true;

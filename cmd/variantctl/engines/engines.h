@@ -62,12 +62,11 @@ bool local_images_complete(struct ocv_completion *c, const char *kind);
 /** The socket of "cri" and "cri:SOCKET"; NULL: another place. */
 const char *local_images_socket(const char *where);
 
-/* The kinds of engines.
- */
+/* The kinds of engines. */
 
 /** A place, and who visits what is there. */
 struct engine_walk {
-    const char *where;                 /**< as it was named */
+    const char *where; /**< "docker", "containerd:NAMESPACE", "cri:SOCKET", "oci:DIR" */
     const struct ocv_profile *profile; /**< for layouts */
     local_image_visit visit;
     void *data;
@@ -78,17 +77,19 @@ struct engine_walk {
 
 struct engine {
     const char *name;     /**< as in --from */
-    const char *argument; /**< what may stand after "NAME:"; NULL: nothing */
+    const char *argument; /**< what has to stand after "NAME:", or may if it is a path; or NULL */
     bool always;          /**< looked at where nobody names a place */
-    int (*images)(struct engine_walk *walk, struct ocv_error *err);
-    int (*containers)(struct engine_walk *walk, struct ocv_error *err); /**< NULL: none */
+    int (*images)(struct engine_walk *walk, struct ocv_error *err); /**< as local_images */
+    /** As local_containers; NULL: it has none. */
+    int (*containers)(struct engine_walk *walk, struct ocv_error *err);
 };
 extern const struct engine engine_docker, engine_podman, engine_containerd, engine_cri,
     engine_layout;
 
-/** Visit each image of a list as `docker image inspect` prints it. */
-int engine_visit_inspected(const struct engine_walk *walk, const json_t *list);
-/** How an engine answers about an image that it cannot read. */
+/** Visit each image of a list as `docker image inspect` prints it. A status below 0 of `visit`
+ * stops it and is returned. */
+int engine_visit_inspected(const struct engine_walk *walk, const json_t *list) OCV_WARN_UNUSED;
+/** The message where an engine did not report on all its images: how many, and why the first. */
 #define ENGINE_UNREAD_FORM "%zu of its images cannot be read: %s"
 
 /** A running container. Borrowed. */
@@ -97,20 +98,20 @@ struct engine_container {
     const char *name;
     const char *id;    /**< the engine's name for its image; NULL: unknown */
     const char *image; /**< the image's name as it was asked for, or NULL */
-    bool asked;        /**< `spec` has what was asked for, not what is there */
+    bool asked;        /**< `--gpus` chose its devices: the word "all" counts */
     const json_t *spec;
     /** Visits the one image of `id`. */
     int (*look)(struct engine_walk *walk, const char *id, struct ocv_error *err);
 };
-/** Visit its image with its devices. */
+/** Visit its image with its devices. OCV_OK without a visit if either is not known. */
 int engine_visit_container(const struct engine_walk *walk, const struct engine_container *container,
                            struct ocv_error *err) OCV_WARN_UNUSED;
 
-/* An engine's own client, which knows contexts, rootless sockets and remote hosts.
- */
+/* An engine's own client, which knows contexts, rootless sockets and remote hosts. */
 
-#define CRI_HELPER "cri-images"               /**< asks a kubelet's runtime (plugins/cri-images) */
-#define CLIENT_OUTPUT_MAX (64u * 1024 * 1024) /**< bytes that a client may print */
+#define CRI_HELPER "cri-images" /**< asks a kubelet's runtime (plugins/cri-images) */
+#define CONTAINERD_SOCKET "/run/containerd/containerd.sock"
+#define CLIENT_OUTPUT_MAX (64u * 1024 * 1024)      /**< bytes that a client may print */
 #define CLIENT_VALUES_MAX (CLIENT_OUTPUT_MAX / 32) /**< of JSON; 200 images have some 100,000 */
 
 /** Append the command's standard output to `out`, even if it fails. OCV_ERR_NOT_FOUND: the program
@@ -128,7 +129,7 @@ typedef int (*client_visit)(void *data, char *line, struct ocv_error *err);
  *  client_capture or `visit`. */
 int client_each_line(const char *const argv[], client_visit visit, void *data,
                      struct ocv_error *err) OCV_WARN_UNUSED;
-/** What the command prints, if it is JSON, else NULL. Owned by the caller. */
+/** What the command prints, owned by the caller; NULL if that is no JSON, or the command fails. */
 json_t *client_json(const char *const argv[]);
 
 /** The next line of a text, which is modified; initialise `*rest` to its beginning. NULL at the end

@@ -4,7 +4,6 @@
 #include "cmd/variantctl/engines/engines.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/format/json.h"
-#include "lib/internal/content/image_config.h"
 #include "lib/internal/records/records.h"
 
 #include <stdio.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* variantctl export nfd: a feature file for Kubernetes' node-feature-discovery, which silently
- * drops invalid lines, and only logs a file that is too large. */
+ * drops invalid lines, and only logs a file that is too large. With --compatibility: what an
+ * image's variants need, as an image compatibility specification (v1alpha1), whose rules ask for
+ * those features. */
 #include "cmd/common/image/image.h"
 #include "cmd/variantctl/place/place.h"
 #include "cmd/variantctl/verbs.h"
@@ -20,9 +22,6 @@
 #define ARTIFACT_TYPE "application/vnd.nfd.image-compatibility.v1alpha1"
 #define LAYER_TYPE "application/vnd.nfd.image-compatibility.spec.v1alpha1+yaml"
 #define HEAD "version: v1alpha1\ncompatibilities:\n"
-
-/* --compatibility: what the variants of an image need, as an image compatibility specification
- * (v1alpha1). Its rules ask for the features that are written on a node. */
 
 static bool same_feature(struct ocv_property a, struct ocv_property b)
 {

@@ -150,8 +150,9 @@ static int lint_argument(struct lint_request *r, const char *text)
     return status;
 }
 
-/* Compiling tag rules takes longer than checking an index: the only image needs those of its
- * repository. */
+/* Compiling all tag rules takes longer than checking an index. A single image of a registry, which
+ * lint_argument tells from files and layouts, needs only those of its repository, or of
+ * --repository. */
 static int load_rules(struct lint_request *r, char **arguments, struct ocv_error *err)
 {
     ocv_auto(ocv_reference) only = NULL;

@@ -84,6 +84,7 @@ said()
         "$VARIANTCTL" setup dokcer
     said "variantctl: invalid value 'dokcer' for --from: docker, podman, containerd, cri[:/SOCKET] or oci:DIR; did you mean 'docker'?" \
         "$VARIANTCTL" verify --from dokcer
+    said "variantctl: invalid value 'oci' for --from: docker, podman, containerd, cri[:/SOCKET] or oci:DIR" "$VARIANTCTL" verify --from oci
     said "vpull: invalid value 'contaienrd' for --to: docker, podman, nerdctl, containerd, oci:DIR[:TAG], docker-archive:FILE; did you mean 'containerd'?" "$VPULL" --to contaienrd x
     said "vpull: invalid value 'oic:x' for --to: docker, podman, nerdctl, containerd, oci:DIR[:TAG], docker-archive:FILE; did you mean 'oci'?" "$VPULL" --to oic:x x
     said "variantctl: invalid value 'jsno' for --format: text, json, sarif or github~The most similar value is: json" \

@@ -107,6 +107,16 @@ START_TEST(test_passes_over)
 }
 END_TEST
 
+/* An administrator's file for other repositories takes a family of its name away, too. */
+START_TEST(test_replaced_for_another_repository)
+{
+    ck_assert_int_eq(families("example.org/a/x"), 1);
+    write_rules("c.yaml", "a", "example.org/other/*");
+    ck_assert_int_eq(families("example.org/a/x"), 0);
+    ck_assert_int_eq(families("example.org/other/x"), 1);
+}
+END_TEST
+
 START_TEST(test_changed_file_is_read)
 {
     write_table();
@@ -163,6 +173,7 @@ TEST_FILE
     TCase *tcase = tcase_create("table"), *pattern = tcase_create("pattern");
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, test_passes_over);
+    tcase_add_test(tcase, test_replaced_for_another_repository);
     tcase_add_test(tcase, test_changed_file_is_read);
     tcase_add_loop_test(tcase, test_useless_table, 0, sizeof(useless) / sizeof(*useless));
     tcase_add_loop_test(pattern, test_may, 0, sizeof(cases) / sizeof(*cases));

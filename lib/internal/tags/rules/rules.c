@@ -71,6 +71,21 @@ static int add_notations(struct ocv_tag_rules *rules, const char *source, struct
     return OCV_OK;
 }
 
+/* A family that is read later replaces one of that name, also where it does not know the
+ * repository.
+ */
+static void remove_family(struct ocv_tag_rules *rules, const char *name)
+{
+    struct ocv_tag_family **all = rules->families;
+    for (size_t i = 0; i < rules->n; i++)
+        if (strcmp(all[i]->name, name) == 0) {
+            ocv_tag_family_free(all[i]);
+            memmove(&all[i], &all[i + 1], (rules->n - i - 1) * sizeof(*all));
+            rules->n--;
+            return;
+        }
+}
+
 /* Files for other repositories are checked only as far as that shows: there are many, and the
  * notations in them are checked where they are used. A family takes the tree over. */
 static int add_tree(struct ocv_tag_rules *rules, const char *source, struct ocv_yaml **tree,
@@ -103,7 +118,10 @@ static int add_tree(struct ocv_tag_rules *rules, const char *source, struct ocv_
         return ocv_yaml_fail(&r, *tree, "neither a family nor notations");
     if (named && !ocv_yaml_text(*tree, "family"))
         return ocv_yaml_fail(&r, *tree, "'family' must be a name");
-    if (!named || !wanted)
+    if (!named)
+        return OCV_OK;
+    remove_family(rules, ocv_yaml_text(*tree, "family"));
+    if (!wanted)
         return OCV_OK;
 
     ocv_auto(ocv_tag_family) family = calloc(1, sizeof(*family));
@@ -111,15 +129,7 @@ static int add_tree(struct ocv_tag_rules *rules, const char *source, struct ocv_
         return ocv_error_nomem(err);
     family->tree = ocv_steal(tree);
     OCV_TRY(ocv_tag_family_read(rules, source, family->tree, family, err));
-    struct ocv_tag_family **all = rules->families;
-    for (size_t i = 0; i < rules->n; i++)
-        if (strcmp(all[i]->name, family->name) == 0) { /* replaced, and asked first */
-            ocv_tag_family_free(all[i]);
-            memmove(&all[i], &all[i + 1], (rules->n - i - 1) * sizeof(*all));
-            rules->n--;
-            break;
-        }
-    all[rules->n++] = ocv_steal(&family);
+    rules->families[rules->n++] = ocv_steal(&family);
     return OCV_OK;
 }
 
