@@ -25,29 +25,29 @@ static int visit_row(void *data, char *line, struct ocv_error *err)
     return walk->visit(walk->data, &found);
 }
 
-/* The namespace of "containerd:NAMESPACE". */
-static const char *namespace_of(const char *place)
+/* Run ctr in the namespace of "containerd:NAMESPACE" and visit its lines. */
+static int ctr(struct engine_walk *walk, const char *const words[3], client_visit visit,
+               struct ocv_error *err)
 {
-    return place + strlen("containerd:");
+    const char *ns = walk->where + strlen("containerd:");
+    const char *const argv[] = {"ctr", "--namespace", ns, words[0], words[1], words[2], NULL};
+    return client_each_line(argv, visit, walk, err);
 }
 
-/* `name`: of one image, or NULL. */
-static int list_images(struct engine_walk *walk, const char *name, struct ocv_error *err)
+static int look_at_image(struct engine_walk *walk, const char *name, struct ocv_error *err)
 {
     char filter[1100];
-    const char *const argv[] = {"ctr",    "--namespace", namespace_of(walk->where),
-                                "images", "ls",          name ? filter : NULL,
-                                NULL};
-    if (name && snprintf(filter, sizeof(filter), "name==%s", name) >= (int)sizeof(filter))
+    const char *const words[3] = {"images", "ls", filter};
+    if (snprintf(filter, sizeof(filter), "name==%s", name) >= (int)sizeof(filter))
         return OCV_OK;
-    return client_each_line(argv, visit_row, walk, err);
+    return ctr(walk, words, visit_row, err);
 }
 
 static int visit_task(void *data, char *id, struct ocv_error *err)
 {
     const struct engine_walk *walk = data;
-    const char *const argv[] = {
-        "ctr", "--namespace", namespace_of(walk->where), "containers", "info", id, NULL};
+    const char *ns = walk->where + strlen("containerd:");
+    const char *const argv[] = {"ctr", "--namespace", ns, "containers", "info", id, NULL};
     ocv_auto_json *info = client_json(argv);
     const json_t *spec = json_object_get(info, "Spec");
     const char *image = ocv_json_text(info, "Image");
@@ -58,22 +58,12 @@ static int visit_task(void *data, char *id, struct ocv_error *err)
                                          .id = image,
                                          .image = asked ? asked : image,
                                          .spec = spec,
-                                         .look = list_images};
+                                         .look = look_at_image};
     return image && *image ? engine_visit_container(walk, &one, err) : OCV_OK;
 }
 
-static int list_tasks(struct engine_walk *walk, const char *name, struct ocv_error *err)
-{
-    const char *const argv[] = {"ctr", "--namespace", namespace_of(walk->where), "tasks", "ls",
-                                "-q",  NULL};
-    (void)name;
-    return client_each_line(argv, visit_task, walk, err);
-}
-
-static int each_namespace(struct engine_walk *walk,
-                          int (*visit)(struct engine_walk *one, const char *name,
-                                       struct ocv_error *err),
-                          struct ocv_error *err)
+static int each_namespace(const struct engine_walk *walk, const char *const words[3],
+                          client_visit visit, struct ocv_error *err)
 {
     const char *const argv[] = {"ctr", "namespaces", "ls", "-q", NULL};
     /* ctr waits ten seconds for a socket that does not exist. */
@@ -90,19 +80,19 @@ static int each_namespace(struct engine_walk *walk,
         struct engine_walk one = *walk;
         snprintf(place, sizeof(place), "containerd:%.250s", ns);
         one.where = place;
-        OCV_TRY(visit(&one, NULL, err));
+        OCV_TRY(ctr(&one, words, visit, err));
     }
     return OCV_OK;
 }
 
 static int containerd_images(struct engine_walk *walk, struct ocv_error *err)
 {
-    return each_namespace(walk, list_images, err);
+    return each_namespace(walk, (const char *const[3]){"images", "ls"}, visit_row, err);
 }
 
 static int containerd_containers(struct engine_walk *walk, struct ocv_error *err)
 {
-    return each_namespace(walk, list_tasks, err);
+    return each_namespace(walk, (const char *const[3]){"tasks", "ls", "-q"}, visit_task, err);
 }
 
 const struct engine engine_containerd = {.name = "containerd",

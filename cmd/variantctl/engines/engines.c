@@ -66,26 +66,23 @@ bool local_images_complete(struct ocv_completion *c, const char *kind)
     return true;
 }
 
-static int look_at(const struct local_walk *walk, const char *where, bool named,
-                   struct ocv_error *err)
-{
-    struct ocv_error why = {0};
-    int status = walk->look(walk->data, where, &why);
-    if (status == OCV_ERR_NOMEM)
-        return ocv_error_nomem(err);
-    if (status < 0 && named && status != OCV_ERR_ENGINE) {
-        *err = why;
-        return status;
-    }
-    return status < 0 ? walk->missed(walk->data, where, &why) : OCV_OK;
-}
-
 int local_walk(const struct local_walk *walk, struct ocv_error *err)
 {
-    for (size_t i = 0; i < walk->named->n; i++)
-        OCV_TRY(look_at(walk, walk->named->texts[i], true, err));
-    for (size_t i = 0; i < ENGINES && !walk->named->n; i++)
-        if (engines[i]->always)
-            OCV_TRY(look_at(walk, engines[i]->name, false, err));
+    const size_t named = walk->named->n, n = named ? named : ENGINES;
+    for (size_t i = 0; i < n; i++) {
+        const char *where = named ? walk->named->texts[i] : engines[i]->name;
+        struct ocv_error why = {0};
+        if (!named && !engines[i]->always)
+            continue;
+        int status = walk->look(walk->data, where, &why);
+        if (status == OCV_ERR_NOMEM)
+            return ocv_error_nomem(err);
+        if (status < 0 && named && status != OCV_ERR_ENGINE) {
+            *err = why;
+            return status;
+        }
+        if (status < 0)
+            OCV_TRY(walk->missed(walk->data, where, &why));
+    }
     return OCV_OK;
 }
